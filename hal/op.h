@@ -1,0 +1,99 @@
+/* op.h: operations of the catalog as tables, made at build time, and what is done with them. */
+#ifndef WIA__OP_H
+#define WIA__OP_H
+
+#include "status.h"
+
+enum {
+  WIA__MAX_WORDS = 40,  /* attribute words of one operation */
+  WIA__MAX_SCALARS = 8,
+  WIA__FIELD_NONE = 0, /* not in the config struct */
+  WIA__FIELD_U32 = 1,
+  WIA__FIELD_I32 = 2,
+  WIA__FIELD_I64 = 3,
+  WIA__FIELD_U64 = 4,
+  WIA__FIELD_F64 = 5,
+  WIA__FIELD_F32 = 6
+};
+
+/* An attribute, option or scalar. Attributes and options are kept as words: one for a single value,
+ * `count` for a fixed list, 1 + `count` for a list of any length up to `count` (its length first). */
+typedef struct wia__attribute_spec_t {
+  const char *name;
+  int32_t type;         /* WIA_ATTRIBUTE_INT64, _FLOAT64 or _DTYPE */
+  uint32_t count;       /* 1, or the (largest) length of the list */
+  uint32_t variable;    /* 1: a list of any length up to count */
+  uint32_t word;        /* the first one */
+  uint32_t field;       /* WIA__FIELD_*: the C type in the config struct */
+  uint32_t offset;      /* of the field */
+  uint32_t length_offset;   /* of the uint32_t that has the length of a variable list */
+  uint32_t zero_is_default; /* a zero in the config struct (per list element) is the default */
+  uint32_t option;          /* 1: goes into the request to the driver, not into its attributes */
+  int64_t minimum, maximum; /* of INT64 values; checked at the border */
+} wia__attribute_spec_t;
+
+typedef struct wia__infer_t wia__infer_t;
+/* A shape and dtype rule. Writes call->outputs; on failure returns wia__fail(INVALID_ARGUMENT, ...)
+ * with the operation's name, what was given and what was expected. */
+typedef wia_status_t (*wia__infer_fn_t)(const wia__infer_t *call);
+
+typedef struct wia__op_t {
+  wia_op_t op;
+  const char *name, *family;
+  wia__infer_fn_t infer;
+  uint64_t dtypes; /* of the first input */
+  uint32_t same_dtype; /* 1: all inputs that are present have the dtype of the first */
+  uint32_t min_input_count, max_input_count; /* inputs beyond the first number may be left out */
+  uint32_t output_count;
+  uint32_t attribute_count, scalar_count, word_count;
+  const wia__attribute_spec_t *attributes, *scalars; /* a scalar's word is its index */
+  const wia_scalar_t *default_words, *default_scalars;
+  uint32_t config_size, config_first_size; /* 0: has no config struct */
+  const char *config_init;                 /* "WIA_MATMUL_CONFIG_INIT" */
+  const char *const *operand_names;        /* inputs, then outputs */
+} wia__op_t;
+
+struct wia__infer_t {
+  const wia__op_t *op;
+  const wia_shape_t *inputs; /* left out: all zero (dtype WIA_DTYPE_NONE) */
+  uint32_t input_count;      /* up to op->max_input_count; the rest is left out */
+  uint32_t given_count;      /* 0, or op->output_count */
+  const wia_scalar_t *words;
+  const wia_shape_t *given; /* the outputs that the caller has: for rules whose result is the
+                               caller's choice (reshape without its attribute); NULL in a query */
+  wia_shape_t *outputs;
+};
+
+/* Made by the generator: the table, in the order of numbers. wia__get_op: NULL for a number that is
+ * none. */
+extern const wia__op_t wia__ops[];
+extern const uint32_t wia__op_count;
+const wia__op_t *wia__get_op(wia_op_t op);
+
+/* Reads attributes in a rule by name (rules run on a miss only). An unknown name asserts. */
+int64_t wia__attribute(const wia__infer_t *call, const char *name);
+const wia_scalar_t *wia__attribute_list(const wia__infer_t *call, const char *name,
+                                        uint32_t *out_count);
+
+/* "[2, 3, 4]" into a caller's buffer of WIA__SHAPE_TEXT bytes; returns it. */
+enum { WIA__SHAPE_TEXT = 192 };
+const char *wia__format_shape(char *text, const int64_t *shape, uint32_t rank);
+
+/* A config struct, or a list of attributes, as words and scalars. Checks names, types, counts and
+ * ranges. words has WIA__MAX_WORDS, scalars WIA__MAX_SCALARS elements. */
+wia_status_t wia__words_of_config(const wia__op_t *op, const void *config, wia_scalar_t *words,
+                                  wia_scalar_t *scalars);
+wia_status_t wia__words_of_attributes(const wia__op_t *op, const wia_attribute_t *attributes,
+                                      uint32_t count, wia_scalar_t *words, wia_scalar_t *scalars);
+
+/* Counts, dtypes, then the rule, then (if outputs are given) that they are what the rule says. */
+wia_status_t wia__infer(const wia__op_t *op, const wia_shape_t *inputs, uint32_t input_count,
+                        const wia_scalar_t *words, const wia_shape_t *given, uint32_t given_count,
+                        wia_shape_t *out_shapes);
+
+/* Runs an operation on tensor handles: the body of every generated function in ops.h. operands are
+ * op->max_input_count inputs (NULL: left out), then the outputs. */
+wia_status_t wia__run(const char *function, wia_context_t *context, const wia__op_t *op,
+                      const wia_tensor_t *operands, const void *config, wia_stream_t *stream);
+
+#endif

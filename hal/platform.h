@@ -1,0 +1,41 @@
+/* platform.h: what differs between operating systems, in one place. */
+#ifndef WIA__PLATFORM_H
+#define WIA__PLATFORM_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Nanoseconds of the monotonic clock. */
+int64_t wia__now_ns(void);
+
+/* Initialises a condition variable that waits on the monotonic clock. Returns an errno value. */
+int wia__init_condition(pthread_cond_t *condition);
+
+/* Waits on it until deadline_ns (as wia__now_ns), or without end below 0. False: the deadline passed.
+ * As with any condition variable it may also wake without reason. */
+bool wia__wait_condition(pthread_cond_t *condition, pthread_mutex_t *mutex, int64_t deadline_ns);
+
+/* The deadline of a time-out that starts now; -1 for one without end. Saturates. */
+int64_t wia__deadline_ns(int64_t timeout_ns);
+
+/* getenv, but NULL when the process is privileged (set-user-id and the like). */
+const char *wia__get_environment(const char *name);
+
+/* Loads a shared library with its symbols local or global. On failure NULL, and *out_error is the
+ * loader's text, to be freed. */
+void *wia__load_library(const char *path, bool global, char **out_error);
+void *wia__find_symbol(void *library, const char *name, char **out_error);
+
+/* The folder of the file that this library was loaded from; the same string each time. */
+const char *wia__library_folder(void);
+
+/* Starts a detached thread that has all signals blocked. Returns an errno value. */
+int wia__start_thread(void *(*main)(void *), void *argument, const char *name);
+
+/* Reserves size bytes of addresses that nobody may access, and gives them back. NULL: none left. */
+void *wia__reserve_addresses(uint64_t size);
+void wia__return_addresses(void *base, uint64_t size);
+
+#endif

@@ -1,0 +1,211 @@
+/* wia_driver.h: what a driver gives the library, and what the library gives a driver.
+ *
+ * A driver links against nothing: its library exports one function, wia_negotiate_driver(), and
+ * calls back through the host table that it is handed there.
+ *
+ *  - Every function that returns a status may, on failure, fill out_error, which is never NULL.
+ *  - What the library passes is valid during the call only, layouts excepted: those live as long as
+ *    the kernel that was prepared with them. What a driver returns lives until its destroy.
+ *  - Any thread may call, several at once; the library holds no lock meanwhile. A device with
+ *    WIA_DEVICE_SERIAL gets one call at a time.
+ *  - R: required; O: optional, and beside it what the library does without it.
+ *  - Structs with struct_size grow at the end and never stand in arrays by value; those marked
+ *    frozen never grow. All fields are words of fixed size, so that compiled code of any language
+ *    can read them.
+ */
+#ifndef WIA_DRIVER_H
+#define WIA_DRIVER_H
+
+#include "wia.h"
+
+WIA_BEGIN_DECLS
+
+enum { WIA_DRIVER_ABI_MAJOR = 1, WIA_DRIVER_ABI_MINOR = 0 };
+
+/* The driver's objects. */
+typedef struct wia_driver_self_s *wia_driver_self_t;
+typedef struct wia_driver_device_s *wia_driver_device_t;
+typedef struct wia_driver_memory_s *wia_driver_memory_t;
+/* The library's: a stream, as a kernel sees it. */
+typedef struct wia_driver_stream_s *wia_driver_stream_t;
+typedef struct wia_driver_t wia_driver_t;
+
+typedef struct wia_error_t {
+  uint32_t struct_size;
+  wia_status_t status;
+  int64_t detail[2];  /* numbers, for code that can't format text; shown when message is empty */
+  char message[224];  /* longer texts: wia_host_t.set_error_text */
+} wia_error_t;
+
+/* -- operands and kernels ------------------------------------------------------------------------ */
+
+/* Frozen. All zero: an optional operand that is left out. */
+typedef struct wia_operand_t {
+  uint64_t address;           /* of element 0, good for arithmetic on every device */
+  wia_driver_memory_t memory; /* the allocation, and where element 0 lies in it, in bytes: for */
+  uint64_t offset;            /* devices without raw pointers */
+  const wia_tensor_layout_t *layout; /* NULL for plain bytes */
+} wia_operand_t;
+
+/* What one launch of a kernel gets. Valid during the call only. */
+typedef struct wia_kernel_args_t {
+  uint32_t struct_size;
+  uint32_t flags; /* 0 */
+  const wia_operand_t *operands; /* inputs, then outputs */
+  uint32_t input_count, output_count;
+  const wia_scalar_t *scalars; /* in the order of the group */
+  uint64_t scalar_count;
+  wia_operand_t workspace; /* of at least workspace_size bytes; its contents are anybody's */
+  uint64_t workspace_size;
+  wia_driver_stream_t stream; /* NULL: on the caller's thread */
+  wia_error_t *out_error;
+} wia_kernel_args_t;
+
+/* Runs a prepared kernel; it is complete on return. state is what prepare gave and is not written
+ * to: scratch is the workspace. */
+typedef wia_status_t (*wia_kernel_fn_t)(void *state, const wia_kernel_args_t *args);
+
+enum {
+  WIA_KERNEL_THREAD_SAFE = 1, /* several threads may run it at once; else the library takes turns */
+  WIA_KERNEL_IN_PLACE = 2     /* works when an output is exactly an input */
+};
+
+/* Frozen. Below 0: not known. */
+typedef struct wia_cost_t {
+  double flops, bytes, time_ns, energy_pj;
+} wia_cost_t;
+
+/* Zeroed by the library but for struct_size and costs of -1, filled by prepare. */
+typedef struct wia_driver_kernel_t {
+  uint32_t struct_size;
+  uint32_t flags; /* WIA_KERNEL_* */
+  wia_kernel_fn_t fn;                          /* R */
+  void *state;
+  void (*release)(void *state);                /* O: nothing. Never while a launch is running */
+  uint64_t workspace_size, workspace_alignment; /* 0: none; 64 */
+  wia_cost_t cost;
+  const char *name; /* O: the operation's; lives as long as the kernel */
+} wia_driver_kernel_t;
+
+/* What to prepare. */
+typedef struct wia_request_t {
+  uint32_t struct_size;
+  uint32_t flags; /* 0 */
+  const wia_group_t *group; /* attributes that have their default are not listed. Whoever meets an
+                               attribute that it doesn't know says UNIMPLEMENTED. */
+  const char *candidate;    /* the algorithm asked for by name; NULL: the driver's choice */
+  uint64_t workspace_limit; /* bytes; 0: none */
+} wia_request_t;
+
+/* -- devices and memory -------------------------------------------------------------------------- */
+
+/* Strings live as long as the driver. */
+typedef struct wia_driver_device_info_t {
+  uint32_t struct_size;
+  uint32_t flags; /* WIA_DEVICE_* */
+  const char *description, *vendor, *architecture;
+  uint32_t memory_kind_count;
+  uint32_t reserved;
+  uint64_t address_alignment; /* 0: 64 */
+} wia_driver_device_info_t;
+
+typedef struct wia_memory_kind_info_t {
+  uint32_t struct_size;
+  int32_t kind; /* WIA_MEMORY_* */
+  uint64_t total_size, free_size; /* 0: not known */
+} wia_memory_kind_info_t;
+
+/* Frozen. One side may be host memory: its memory is NULL and its address a host pointer. */
+typedef struct wia_copy_t {
+  wia_operand_t source, destination;
+  uint64_t size; /* bytes */
+} wia_copy_t;
+
+/* -- what the library gives a driver ------------------------------------------------------------- */
+
+enum { WIA_LOG_NONE = 0, WIA_LOG_ERROR = 1, WIA_LOG_WARNING = 2, WIA_LOG_INFO = 3, WIA_LOG_DEBUG = 4 };
+
+typedef struct wia_host_t {
+  uint32_t struct_size;
+  uint32_t reserved;
+  /* Writes a line to the library's log. */
+  void (*log)(const wia_driver_t *driver, int32_t level, const char *text);
+  /* The value of the environment variable WIA_<DRIVER>_<NAME>, in capitals, or NULL when it is not
+   * set or the process is privileged. */
+  const char *(*get_option)(const wia_driver_t *driver, const char *name);
+  /* Sets a message of any length, and a cause ("" or NULL for none), on an error that the library
+   * passed. */
+  void (*set_error_text)(wia_error_t *error, const char *message, const char *cause);
+} wia_host_t;
+
+/* -- the driver table ---------------------------------------------------------------------------- */
+
+/* Lives as long as the process, and is not written to after it was handed over. */
+struct wia_driver_t {
+  uint32_t struct_size; /* at least up to and including prepare */
+  uint32_t flags;       /* 0 */
+  const char *name;     /* [a-z][a-z0-9_]*, the part of a device string before the colon */
+  const char *version, *vendor;
+  wia_driver_self_t self;
+
+  /* R, cheap: may be called again and then tell another number. */
+  wia_status_t (*count_devices)(wia_driver_self_t self, uint32_t *out_count, wia_error_t *out_error);
+  /* R: index is below the count. Opened at first use and kept to the end of the process. */
+  wia_status_t (*open_device)(wia_driver_self_t self, uint32_t index,
+                              wia_driver_device_t *out_device, wia_error_t *out_error);
+  /* R */
+  void (*close_device)(wia_driver_device_t device);
+  /* R */
+  wia_status_t (*get_info)(wia_driver_device_t device, wia_driver_device_info_t *out_info,
+                           wia_error_t *out_error);
+  /* R: index 0 is the kind that wia_malloc() uses. */
+  wia_status_t (*get_memory_kind)(wia_driver_device_t device, uint32_t index,
+                                  wia_memory_kind_info_t *out_info, wia_error_t *out_error);
+  /* R: size is above 0. Fills address (unless WIA_DEVICE_OPAQUE_MEMORY) and memory. */
+  wia_status_t (*allocate)(wia_driver_device_t device, int32_t kind, uint64_t size,
+                           uint64_t alignment, wia_operand_t *out_memory, wia_error_t *out_error);
+  /* R: no work on the memory is in flight any more. */
+  void (*free)(wia_driver_device_t device, const wia_operand_t *memory);
+  /* R: complete on return. Ranges are checked and don't overlap. */
+  wia_status_t (*copy)(wia_driver_device_t device, const wia_copy_t *copies, uint32_t count,
+                       wia_error_t *out_error);
+  /* R: answers UNIMPLEMENTED for what it has no kernel for. May take long and may call wia.h. */
+  wia_status_t (*prepare)(wia_driver_device_t device, const wia_request_t *request,
+                          wia_driver_kernel_t *out_kernel, wia_error_t *out_error);
+
+  /* O: UNIMPLEMENTED. Writes the dtypes of an operation, one bit each: see wia_get_device_support().*/
+  wia_status_t (*get_support)(wia_driver_device_t device, const char *op_name,
+                              uint64_t *out_dtypes, wia_error_t *out_error);
+  /* O: the library copies the pattern from the host. Complete on return. */
+  wia_status_t (*fill)(wia_driver_device_t device, const wia_operand_t *target, uint64_t size,
+                       const void *pattern, uint32_t pattern_size, wia_error_t *out_error);
+};
+
+/* -- loading ------------------------------------------------------------------------------------- */
+
+/* In: the versions and the host table of the library. Out: the version that the driver was built
+ * for and its tables, one per driver in the library. */
+typedef struct wia_negotiation_t {
+  uint32_t struct_size;
+  uint32_t core_major, core_minor;
+  uint32_t driver_major, driver_minor; /* out: WIA_DRIVER_ABI_MAJOR, WIA_DRIVER_ABI_MINOR */
+  uint32_t driver_count;               /* out */
+  const wia_host_t *host;
+  const wia_driver_t *const *drivers;  /* out */
+} wia_negotiation_t;
+
+/* Exported by a driver library as wia_negotiate_driver. Called once. */
+typedef wia_status_t (*wia_negotiate_driver_fn_t)(wia_negotiation_t *negotiation,
+                                                  wia_error_t *out_error);
+
+/* Registers a driver of this process, as if its library had been loaded. It is not written to the
+ * default slot. Errors: INVALID_ARGUMENT for a malformed name or a table without a required entry,
+ * INCOMPATIBLE for a table of another major version, ALREADY_EXISTS for a name in use. */
+WIA_API wia_status_t wia_register_driver(const wia_driver_t *driver, uint32_t abi_major,
+                                         uint32_t abi_minor);
+
+/* The host table, for drivers that were registered and not loaded. */
+WIA_API const wia_host_t *wia_get_host(void);
+
+WIA_END_DECLS
+#endif
