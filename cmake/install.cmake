@@ -1,0 +1,28 @@
+# The installed tree: lib, include, a CMake package and a pkg-config file below WIA_PACKAGE_DIR, all
+# of them relocatable; the folder of driver manifests beside it.
+set(lib ${WIA_PACKAGE_DIR}/lib)
+
+if(SKBUILD)
+  # A wheel holds no symbolic links: the name for -lwia is a linker script.
+  install(TARGETS wia_core EXPORT wia LIBRARY DESTINATION ${lib} NAMELINK_SKIP)
+  file(WRITE ${PROJECT_BINARY_DIR}/libwia.so.script "INPUT(libwia.so.${PROJECT_VERSION_MAJOR})\n")
+  install(FILES ${PROJECT_BINARY_DIR}/libwia.so.script DESTINATION ${lib} RENAME libwia.so)
+  install(FILES ${WIA_GENERATED_DIR}/_operations.py DESTINATION wia)
+else()
+  install(TARGETS wia_core EXPORT wia LIBRARY DESTINATION ${lib})
+endif()
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ ${WIA_GENERATED_DIR}/include/
+        DESTINATION ${WIA_PACKAGE_DIR}/include)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/wia_drivers.d DESTINATION ${WIA_ROOT_DIR})
+
+include(CMakePackageConfigHelpers)
+file(WRITE ${PROJECT_BINARY_DIR}/wiaConfig.cmake
+     "include(\${CMAKE_CURRENT_LIST_DIR}/wiaTargets.cmake)\n")
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/wiaConfigVersion.cmake
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/wiaConfig.cmake ${PROJECT_BINARY_DIR}/wiaConfigVersion.cmake
+        DESTINATION ${lib}/cmake/wia)
+install(EXPORT wia NAMESPACE wia:: FILE wiaTargets.cmake DESTINATION ${lib}/cmake/wia)
+
+configure_file(cmake/wia.pc.in wia.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/wia.pc DESTINATION ${lib}/pkgconfig)
