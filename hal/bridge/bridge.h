@@ -1,0 +1,37 @@
+/* bridge.h: the C half of the extension module wia._bridge: the gate in front of everything that
+ * enters Python, and the memory of drivers that use the host's. */
+#ifndef WIA__BRIDGE_H
+#define WIA__BRIDGE_H
+
+#include "wia_driver.h"
+
+/* Threads of the library may call a Python driver at any time, also while the interpreter ends. Each
+ * such call passes the gate; once it is closed, calls are answered UNAVAILABLE without entering
+ * Python. */
+int wia__enter_gate(void);
+void wia__leave_gate(void);
+/* Closes the gate and waits up to timeout_ns until nobody is inside. Returns 0, or how many are. */
+int64_t wia__close_gate(int64_t timeout_ns);
+/* What a call gets that found the gate closed. out_error may be NULL. */
+wia_status_t wia__refuse_at_gate(wia_error_t *out_error);
+
+/* The memory entries of a driver table, on host memory. They don't look at the device. */
+wia_status_t wia__host_get_memory_kind(wia_driver_device_t device, uint32_t index,
+                                       wia_memory_kind_info_t *out_info, wia_error_t *out_error);
+wia_status_t wia__host_allocate(wia_driver_device_t device, int32_t kind, uint64_t size,
+                                uint64_t alignment, wia_operand_t *out_memory,
+                                wia_error_t *out_error);
+void wia__host_free(wia_driver_device_t device, const wia_operand_t *memory);
+wia_status_t wia__host_copy(wia_driver_device_t device, const wia_copy_t *copies, uint32_t count,
+                            wia_error_t *out_error);
+wia_status_t wia__host_fill(wia_driver_device_t device, const wia_operand_t *target, uint64_t size,
+                            const void *pattern, uint32_t pattern_size, wia_error_t *out_error);
+
+/* Makes exception_class (borrowed, a Python class) rise in the thread of that identifier as soon as
+ * it runs Python code again. Called with the GIL held; returns the number of threads found. */
+int wia__raise_in_thread(uint64_t thread, uint64_t exception_class);
+
+/* 1: the interpreter was started by wia_bridge_start(), no Python program is running in it. */
+int wia__python_is_ours(void);
+
+#endif

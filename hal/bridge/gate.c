@@ -1,0 +1,40 @@
+/* gate.c: see bridge.h. */
+#define _POSIX_C_SOURCE 200809L
+#include "bridge.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <time.h>
+
+/* The closed flag and the number of calls inside share one word, so that nobody gets in between the
+ * look at the one and the change of the other. */
+#define CLOSED INT64_C(0x4000000000000000)
+
+static _Atomic int64_t gate;
+
+int wia__enter_gate(void) {
+  if (atomic_fetch_add(&gate, 1) < CLOSED)
+    return 1;
+  atomic_fetch_sub(&gate, 1);
+  return 0;
+}
+
+void wia__leave_gate(void) { atomic_fetch_sub(&gate, 1); }
+
+int64_t wia__close_gate(int64_t timeout_ns) {
+  const struct timespec pause = {.tv_nsec = 1000000};
+  int64_t inside = atomic_fetch_or(&gate, CLOSED) & ~CLOSED;
+  for (int64_t waited_ns = 0; inside != 0 && waited_ns < timeout_ns; waited_ns += pause.tv_nsec) {
+    nanosleep(&pause, NULL);
+    inside = atomic_load(&gate) & ~CLOSED;
+  }
+  return inside;
+}
+
+wia_status_t wia__refuse_at_gate(wia_error_t *out_error) {
+  if (out_error)
+    snprintf(out_error->message, sizeof out_error->message,
+             "The Python interpreter of this driver has ended. Synchronize streams before the "
+             "program ends.");
+  return WIA_STATUS_UNAVAILABLE;
+}
