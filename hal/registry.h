@@ -15,9 +15,9 @@ typedef struct wia__bridge_t {
                                        const char *version, const char *problem),
                            void *context, wia_error_t *out_error);
   /* Imports the entry point of that name and source, makes the driver and its table, which lives as
-   * long as the process. */
-  wia_status_t (*load)(const char *name, const char *source, const wia_driver_t **out_table,
-                       wia_error_t *out_error);
+   * long as the process. DEADLINE_EXCEEDED after timeout_ns. */
+  wia_status_t (*load)(const char *name, const char *source, int64_t timeout_ns,
+                       const wia_driver_t **out_table, wia_error_t *out_error);
 } wia__bridge_t;
 
 /* Exported for the bridge only; not in a public header. Later calls replace nothing and are OK. */
