@@ -22,7 +22,9 @@ try:
     from sklearn.model_selection import train_test_split
     from threadpoolctl import threadpool_limits
 except ImportError as error:
-    sys.exit(f"train.py needs scikit-learn ({error}); install it: python -m pip install scikit-learn")
+    sys.exit(
+        f"train.py needs scikit-learn ({error}); install it: python -m pip install scikit-learn"
+    )
 
 DATA = Path(__file__).resolve().parent / "data"
 SEED = 0
@@ -126,9 +128,7 @@ def forward(network: list[Layer], x: Array) -> Array:
     return x
 
 
-def accuracy(
-    network: list[Layer], images: NDArray[np.uint8], labels: NDArray[np.int64]
-) -> float:
+def accuracy(network: list[Layer], images: NDArray[np.uint8], labels: NDArray[np.int64]) -> float:
     """Return the share of images whose largest logit is that of the label."""
     return float((forward(network, scale(images)).argmax(axis=1) == labels).mean())
 

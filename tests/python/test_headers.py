@@ -1,0 +1,137 @@
+"""The installed headers: every one compiles alone, as C11 and C++17; the ABI is the golden one."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from pycparser import CParser, c_ast
+
+from wia._config import prefix
+
+INCLUDE = prefix() / "include"
+HEADERS = sorted(str(path.relative_to(INCLUDE)) for path in INCLUDE.rglob("*.h"))
+WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+C11 = ["cc", "-std=c11", "-xc"]
+CXX17 = ["c++", "-std=c++17", "-xc++"]
+LANGUAGES = pytest.mark.parametrize("compiler", [C11, CXX17], ids=["c11", "c++17"])
+# Made by the library only: a program never writes one.
+LIBRARY_STRUCTS = {"wia_tensor_layout_t"}
+
+
+def compile_source(compiler: list[str], source: str, *options: str) -> None:
+    command = [*compiler, *WARNINGS, f"-I{INCLUDE}", "-", *options]
+    result = subprocess.run(command, input=source, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+
+
+@LANGUAGES
+@pytest.mark.parametrize("header", HEADERS)
+def test_compiles_alone(compiler: list[str], header: str) -> None:
+    compile_source(compiler, f'#include "{header}"\n#include "{header}"\n', "-fsyntax-only")
+
+
+@LANGUAGES
+def test_init_macros(compiler: list[str], tmp_path: Path) -> None:
+    """Each is an initialiser, and can be assigned."""
+    macros = init_macros()
+    assert len(macros) > 10
+    checks = [
+        f"  {{ {struct} value = {macro}; bad |= value.struct_size != sizeof(value);\n"
+        f"    value.struct_size = 0; value = {macro};\n"
+        f"    bad |= value.struct_size != sizeof(value); }}\n"
+        for macro, struct in macros.items()
+    ]
+    source = "#include <wia_driver.h>\nint main(void) {\n  int bad = 0;\n"
+    source += "".join(checks) + "  return bad;\n}\n"
+    compile_source(compiler, source, "-o", str(tmp_path / "program"))
+    assert subprocess.run([tmp_path / "program"], check=False).returncode == 0
+
+
+def test_every_struct_of_a_program_has_an_init_macro() -> None:
+    sized = {
+        name
+        for name, struct in structs("wia.h")
+        if struct.decls and struct.decls[0].name == "struct_size"
+    }
+    assert sized - LIBRARY_STRUCTS == set(init_macros().values())
+
+
+def test_abi_is_the_golden_one(
+    golden: Callable[[str, str], None], abi: list[tuple[str, ...]]
+) -> None:
+    """Offsets, sizes and enum values: what stands here may only grow at its end."""
+    golden("abi.txt", "".join(" ".join(line) + "\n" for line in abi))
+
+
+def test_structs_have_no_hidden_padding(abi: list[tuple[str, ...]]) -> None:
+    ends: dict[str, int] = {}
+    for kind, name, *numbers in abi:
+        if kind == "field":
+            struct, offset, size = name.split(".")[0], *map(int, numbers)
+            assert offset in (ends.get(struct, 0), 0), f"a gap in front of {name}"
+            ends[struct] = max(ends.get(struct, 0), offset + size)
+    sizes = {name: int(numbers[0]) for kind, name, *numbers in abi if kind == "struct"}
+    assert sizes == ends
+
+
+@pytest.fixture(scope="module")
+def abi(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, ...]]:
+    """The lines that a C program prints which is made from the headers."""
+    lines = []
+    for name, struct in structs("wia_driver.h"):
+        lines.append(f'  printf("struct {name} %zu\\n", sizeof({name}));\n')
+        lines += [
+            f'  printf("field {name}.{field.name} %zu %zu\\n", offsetof({name}, {field.name}), '
+            f"sizeof((({name} *)0)->{field.name}));\n"
+            for field in struct.decls
+        ]
+    lines += [
+        f'  printf("enum {name} %ld\\n", (long){name});\n' for name in constants("wia_driver.h")
+    ]
+    source = "#include <stddef.h>\n#include <stdio.h>\n#include <wia_driver.h>\nint main(void) {\n"
+    program = tmp_path_factory.mktemp("abi") / "program"
+    compile_source(C11, source + "".join(lines) + "  return 0;\n}\n", "-o", str(program))
+    output = subprocess.run([program], capture_output=True, text=True, check=True).stdout
+    return [tuple(line.split()) for line in output.splitlines()]
+
+
+def init_macros() -> dict[str, str]:
+    """The _INIT macros, and the struct that each one is for."""
+    text = "".join((INCLUDE / header).read_text(encoding="utf-8") for header in HEADERS)
+    names = re.findall(r"^#define (WIA_\w+_INIT)\b", text, re.MULTILINE)
+    return {name: name.removesuffix("_INIT").lower() + "_t" for name in sorted(set(names))}
+
+
+def declarations(header: str) -> list[c_ast.Node]:
+    # What pycparser doesn't know of the system's headers is defined away.
+    blank = [f"-D{name}=" for name in ("__extension__", "__attribute__(x)", "__restrict")]
+    command = ["cc", "-E", "-P", "-std=c11", "-xc", *blank, f"-I{INCLUDE}", "-"]
+    source = f"#include <{header}>\n"
+    text = subprocess.run(command, input=source, capture_output=True, text=True, check=True).stdout
+    return list(CParser().parse(text).ext)
+
+
+def structs(header: str) -> Iterator[tuple[str, c_ast.Struct | c_ast.Union]]:
+    """The complete structs and unions of WIA by their typedef's name."""
+    bodies: dict[str, c_ast.Struct | c_ast.Union] = {}
+    names: dict[str, str] = {}
+    for node in declarations(header):
+        inner = node.type if isinstance(node, c_ast.Decl) else getattr(node.type, "type", None)
+        if not isinstance(inner, c_ast.Struct | c_ast.Union):
+            continue
+        if inner.decls:
+            bodies[inner.name] = inner
+        if isinstance(node, c_ast.Typedef):
+            names[inner.name] = node.name
+    for tag, body in bodies.items():
+        yield names[tag], body
+
+
+def constants(header: str) -> Iterator[str]:
+    for node in declarations(header):
+        if isinstance(getattr(node, "type", None), c_ast.Enum) and node.type.values:
+            yield from (item.name for item in node.type.values.enumerators)
