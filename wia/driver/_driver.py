@@ -1,0 +1,173 @@
+"""The base class of drivers that are written in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar, TypeVar
+
+from wia._dtype import CODES
+from wia._errors import InvalidArgumentError, UnimplementedError
+from wia._native import lib
+from wia.driver._kernel import Kernel, NativeKernel, native_address
+from wia.driver._memory import DeviceMemory
+from wia.driver._node import Group, Node
+
+__all__ = ["Driver", "as_kernel", "kernel"]
+
+Prepared = Kernel | NativeKernel | Callable[..., object] | object
+"""What a kernel method returns: see Driver."""
+
+Method = TypeVar("Method", bound=Callable[..., Prepared])
+
+
+class _Entry:
+    """One decorated method."""
+
+    __slots__ = ("dtypes", "in_place", "method", "thread_safe")
+
+    def __init__(
+        self, method: str, dtypes: frozenset[str] | None, *, in_place: bool, thread_safe: bool
+    ) -> None:
+        self.method = method
+        self.dtypes = dtypes
+        self.in_place = in_place
+        self.thread_safe = thread_safe
+
+
+def kernel(
+    *ops: str,
+    dtypes: Iterable[str] | None = None,
+    in_place: bool = False,
+    thread_safe: bool = True,
+) -> Callable[[Method], Method]:
+    """Marks a method of a Driver as the one that prepares kernels of these operations.
+
+    `dtypes` are those of the first input, None: all that the catalog has. `in_place`: the kernels
+    work when an output is exactly an input. `thread_safe`: several threads may run one at once.
+    """
+    wanted = None if dtypes is None else frozenset(dtypes)
+    unknown = sorted((wanted or frozenset()) - CODES.keys())
+    if not ops or unknown:
+        raise InvalidArgumentError(
+            f"@kernel was given the operations {ops} and the unknown dtypes {unknown}; expected at "
+            f"least one operation and dtypes out of {', '.join(CODES)}."
+        )
+
+    def mark(method: Method) -> Method:
+        entry = _Entry(method.__name__, wanted, in_place=in_place, thread_safe=thread_safe)
+        marks: list[tuple[tuple[str, ...], _Entry]] = getattr(method, "_wia_kernels", [])
+        method._wia_kernels = [*marks, (ops, entry)]  # type: ignore[attr-defined]
+        return method
+
+    return mark
+
+
+class Driver:
+    """One kind of device. A vendor subclasses it and marks methods with @kernel.
+
+    A kernel method takes a Node and returns what runs it: a Python callable, called as
+    f(*inputs, *outputs, **scalars) on numpy arrays; a Numba cfunc or a function pointer of cffi or
+    ctypes of the type wia_kernel_fn_t; a Kernel or a NativeKernel, with more about either. It raises
+    UnimplementedError for what it lacks; then the next method that fits is asked.
+
+    Any thread may call any method. The class is instantiated without arguments, once per process.
+    """
+
+    name: ClassVar[str] = ""
+    """The part of a device name before the colon: [a-z][a-z0-9_]*."""
+    version: ClassVar[str] = "0"
+    vendor: ClassVar[str] = ""
+    description: ClassVar[str] = ""
+    architecture: ClassVar[str] = ""
+    flags: ClassVar[int] = lib.WIA_DEVICE_HOST_ADDRESSABLE
+    """lib.WIA_DEVICE_*. The default fits drivers on host memory."""
+    address_alignment: ClassVar[int] = 0
+    """Of allocations, in bytes; 0: 64."""
+    memory: DeviceMemory | None = None
+    """None: host memory, managed by native code."""
+
+    _entries: ClassVar[dict[str, list[_Entry]]] = {}
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Collects the marked methods, those of base classes behind one's own."""
+        super().__init_subclass__(**options)
+        cls._entries = {}
+        for base in cls.__mro__:
+            for member in vars(base).values():
+                for ops, entry in getattr(member, "_wia_kernels", ()):
+                    for op in ops:
+                        cls._entries.setdefault(op, []).append(entry)
+
+    def device_count(self) -> int:
+        """How many devices there are now. Asked often, so it has to be cheap."""
+        return 1
+
+    def open_device(self, device: int) -> None:
+        """Gets a device ready, before anything else is asked of it."""
+
+    def describe_device(self, device: int) -> str:
+        """The device's description; the class attribute unless overridden."""
+        return self.description
+
+    def get_support(self, device: int, op: str) -> frozenset[str]:
+        """The dtypes, by name, for which the device has kernels of an operation."""
+        found: frozenset[str] = frozenset()
+        for entry in self._entries.get(op, ()):
+            if entry.dtypes is None:
+                from wia.catalog import BY_NAME
+
+                found |= frozenset(BY_NAME[op].dtypes if op in BY_NAME else ())
+            else:
+                found |= entry.dtypes
+        return found
+
+    def prepare(self, device: int, node: Node) -> Prepared:
+        """Prepares a kernel for one operation: asks the marked methods that fit, in their order."""
+        first = next((layout for layout in (*node.inputs, *node.outputs) if layout), None)
+        dtype = first.dtype if first else ""
+        entries = self._entries.get(node.op, [])
+        if not entries:
+            raise UnimplementedError(f"{self.name} has no kernel for {node.op}.")
+        refusals = []
+        for entry in entries:
+            if entry.dtypes is not None and dtype not in entry.dtypes:
+                continue
+            node.attributes.forget_reads()
+            try:
+                prepared: Prepared = getattr(self, entry.method)(node)
+                node.attributes.refuse_ignored(node.op)
+                return as_kernel(
+                    prepared, in_place=entry.in_place, thread_safe=entry.thread_safe
+                )
+            except UnimplementedError as error:
+                refusals.append(f"{entry.method}: {error}")
+        if refusals:
+            raise UnimplementedError(f"{self.name}: {'; '.join(refusals)}")
+        raise UnimplementedError(
+            f"{self.name} has no kernel for {node.op} of {dtype}; it has it for "
+            f"{', '.join(sorted(self.get_support(device, node.op)))}."
+        )
+
+    def prepare_group(self, device: int, group: Group) -> Prepared:
+        """Prepares a kernel for a group. Overridden by drivers that fuse operations."""
+        if len(group.nodes) != 1:
+            raise UnimplementedError(
+                f"{self.name} prepares single operations; a group of {len(group.nodes)} was given."
+            )
+        return self.prepare(device, group.nodes[0])
+
+
+def as_kernel(
+    prepared: Prepared, *, in_place: bool = False, thread_safe: bool = True
+) -> Kernel | NativeKernel:
+    """What a kernel method returned as a kernel; the flags go on one that says nothing itself."""
+    if isinstance(prepared, Kernel | NativeKernel):
+        return prepared
+    if native_address(prepared) is not None:
+        return NativeKernel(prepared, in_place=in_place, thread_safe=thread_safe)
+    if callable(prepared):
+        return Kernel(prepared, in_place=in_place, thread_safe=thread_safe)
+    raise InvalidArgumentError(
+        f"{prepared!r} was returned as a kernel; expected a callable, a function pointer, a Kernel "
+        "or a NativeKernel."
+    )

@@ -1,0 +1,223 @@
+"""The driver table of a Python driver, and the callbacks that its entries lead to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from wia._callbacks import callback
+from wia._dtype import CODES
+from wia._errors import InvalidArgumentError, OutOfRangeError, check
+from wia._native import ffi, lib, new_struct, text
+from wia.driver._driver import Driver, as_kernel
+from wia.driver._kernel import Kernel, Launch, fill_kernel, release_kernel
+from wia.driver._memory import Copy, DeviceMemory, Region
+from wia.driver._node import Group
+
+__all__ = ["make_driver", "make_table", "register"]
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+_PYTHON_ENTRIES = ("count_devices", "open_device", "close_device", "get_info", "prepare")
+_MEMORY_ENTRIES = ("get_memory_kind", "allocate", "free", "copy", "fill")
+
+
+class _Device:
+    """An open device; its handle is what C code knows it by."""
+
+    __slots__ = ("driver", "handle", "index", "memory", "texts")
+
+    def __init__(self, driver: Driver, index: int) -> None:
+        self.driver = driver
+        self.index = index
+        self.memory = driver.memory
+        self.handle = ffi.new_handle(self)
+        self.texts: list[Any] = []
+
+    def text(self, value: str) -> Any:
+        """A C string that lives as long as the device."""
+        self.texts.append(ffi.new("char[]", value.encode()))
+        return self.texts[-1]
+
+
+# Drivers and devices live as long as the process.
+_kept: list[object] = []
+
+
+def make_driver(factory: object) -> Driver:
+    """An instance of a driver class, or the given one. Raises InvalidArgumentError for others."""
+    driver = factory() if isinstance(factory, type) and issubclass(factory, Driver) else factory
+    if not isinstance(driver, Driver):
+        raise InvalidArgumentError(
+            f"{factory!r} was given as driver; expected a subclass of wia.driver.Driver or an "
+            "instance of one."
+        )
+    if not _NAME.fullmatch(driver.name):
+        raise InvalidArgumentError(
+            f"{type(driver).__qualname__}.name is {driver.name!r}; expected a lower-case letter, "
+            "then lower-case letters, digits and underscores."
+        )
+    return driver
+
+
+def make_table(driver: Driver) -> Any:
+    """A `wia_driver_t *` for a driver, which stays good for the life of the process."""
+    table = new_struct("wia_driver_t")
+    texts = {
+        field: ffi.new("char[]", str(getattr(driver, field)).encode())
+        for field in ("name", "version", "vendor")
+    }
+    for field, value in texts.items():
+        setattr(table, field, value)
+    handle = ffi.new_handle(driver)
+    table.self = ffi.cast("wia_driver_self_t", handle)
+    for entry in (*_PYTHON_ENTRIES, "get_support"):
+        setattr(table, entry, ffi.addressof(lib, f"wia__gate_{entry}"))
+    memory_side = "host" if driver.memory is None else "gate"
+    for entry in _MEMORY_ENTRIES:
+        setattr(table, entry, ffi.addressof(lib, f"wia__{memory_side}_{entry}"))
+    _kept.append((driver, handle, table, texts))
+    return table
+
+
+def _device_of(pointer: Any) -> _Device:
+    device: _Device = ffi.from_handle(ffi.cast("void *", pointer))
+    return device
+
+
+def _memory_of(device: _Device) -> DeviceMemory:
+    if device.memory is None:
+        raise InvalidArgumentError(f"{device.driver.name} took its memory away while in use.")
+    return device.memory
+
+
+@callback("count_devices")
+def _count_devices(self: Any, out_count: Any, out_error: Any) -> int:
+    driver: Driver = ffi.from_handle(ffi.cast("void *", self))
+    out_count[0] = driver.device_count()
+    return 0
+
+
+@callback("open_device")
+def _open_device(self: Any, index: int, out_device: Any, out_error: Any) -> int:
+    driver: Driver = ffi.from_handle(ffi.cast("void *", self))
+    driver.open_device(index)
+    device = _Device(driver, index)
+    _kept.append(device)
+    out_device[0] = ffi.cast("wia_driver_device_t", device.handle)
+    return 0
+
+
+@callback("close_device")
+def _close_device(device: Any) -> None:
+    _kept.remove(_device_of(device))
+
+
+@callback("get_info")
+def _get_info(device: Any, out_info: Any, out_error: Any) -> int:
+    opened = _device_of(device)
+    driver, index = opened.driver, opened.index
+    out_info.flags = driver.flags
+    out_info.description = opened.text(driver.describe_device(index))
+    out_info.vendor = opened.text(driver.vendor)
+    out_info.architecture = opened.text(driver.architecture)
+    out_info.memory_kind_count = 1 if opened.memory is None else len(opened.memory.kinds(index))
+    out_info.address_alignment = driver.address_alignment
+    return 0
+
+
+@callback("get_support")
+def _get_support(device: Any, op_name: Any, out_dtypes: Any, out_error: Any) -> int:
+    opened = _device_of(device)
+    names = opened.driver.get_support(opened.index, text(op_name))
+    out_dtypes[0] = sum(1 << CODES[name] for name in names)
+    return 0
+
+
+@callback("prepare")
+def _prepare(device: Any, request: Any, out_kernel: Any, out_error: Any) -> int:
+    opened = _device_of(device)
+    group = Group(request)
+    kernel = as_kernel(opened.driver.prepare_group(opened.index, group))
+    for node in group.nodes:
+        node.attributes.refuse_ignored(node.op)
+    launch = None
+    if isinstance(kernel, Kernel):
+        inputs = [None if i < 0 else group.values[i] for i in group.inputs]
+        outputs = [layout for i in group.outputs if (layout := group.values[i]) is not None]
+        scalars = [pair for node in group.nodes for pair in node.scalars]
+        launch = Launch(kernel.function, inputs, outputs, scalars)
+    fill_kernel(out_kernel, kernel, launch)
+    return 0
+
+
+@callback("launch")
+def _launch(state: Any, args: Any) -> int:
+    ffi.from_handle(state).run(args)
+    return 0
+
+
+@callback("release")
+def _release(state: Any) -> None:
+    release_kernel(state)
+
+
+@callback("get_memory_kind")
+def _get_memory_kind(device: Any, index: int, out_info: Any, out_error: Any) -> int:
+    opened = _device_of(device)
+    kinds = _memory_of(opened).kinds(opened.index)
+    if index >= len(kinds):
+        raise OutOfRangeError(f"Memory kind {index} was asked for; there are {len(kinds)}.")
+    out_info.kind, out_info.total_size, out_info.free_size = kinds[index]
+    return 0
+
+
+@callback("allocate")
+def _allocate(
+    device: Any, kind: int, size: int, alignment: int, out_memory: Any, out_error: Any
+) -> int:
+    opened = _device_of(device)
+    address, memory = _memory_of(opened).allocate(opened.index, kind, size, alignment)
+    out_memory.address = address
+    out_memory.memory = ffi.cast("wia_driver_memory_t", memory)
+    return 0
+
+
+@callback("free")
+def _free(device: Any, memory: Any) -> None:
+    opened = _device_of(device)
+    _memory_of(opened).free(opened.index, int(ffi.cast("uintptr_t", memory.memory)))
+
+
+def _region(operand: Any) -> Region:
+    memory = int(ffi.cast("uintptr_t", operand.memory))
+    return Region(operand.address, memory, operand.offset)
+
+
+@callback("copy")
+def _copy(device: Any, copies: Any, count: int, out_error: Any) -> int:
+    opened = _device_of(device)
+    listed: Sequence[Copy] = [
+        Copy(_region(copies[i].source), _region(copies[i].destination), copies[i].size)
+        for i in range(count)
+    ]
+    _memory_of(opened).copy(opened.index, listed)
+    return 0
+
+
+@callback("fill")
+def _fill(
+    device: Any, target: Any, size: int, pattern: Any, pattern_size: int, out_error: Any
+) -> int:
+    opened = _device_of(device)
+    data = bytes(ffi.buffer(pattern, pattern_size))
+    _memory_of(opened).fill(opened.index, _region(target), size, data)
+    return 0
+
+
+def register(factory: object) -> None:
+    """Registers a driver with the library, as wia.register_driver() says."""
+    table = make_table(make_driver(factory))
+    check(
+        lib.wia_register_driver(table, lib.WIA_DRIVER_ABI_MAJOR, lib.WIA_DRIVER_ABI_MINOR)
+    )
