@@ -128,7 +128,8 @@ def structs(header: str) -> Iterator[tuple[str, c_ast.Struct | c_ast.Union]]:
         if isinstance(node, c_ast.Typedef):
             names[inner.name] = node.name
     for tag, body in bodies.items():
-        yield names[tag], body
+        if names[tag].startswith("wia_"):
+            yield names[tag], body
 
 
 def constants(header: str) -> Iterator[str]:

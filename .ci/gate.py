@@ -1,0 +1,211 @@
+"""Runs the checks and tests, one step after the other: `./run-tests [STEP ...]`.
+
+All steps run, also after a failure; the Python tests come last. What a step prints is shown when it
+fails. Exit code 0 means that every step passed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+BIN = Path(sys.executable).parent
+BUILD = ROOT / "build"
+MAX_LINES = 600
+SOURCES = {".c", ".h", ".py", ".pyi", ".md", ".rst", ".sh", ".cmake", ".toml", ".txt", ".yaml"}
+PYTHON_PACKAGES = ("wia", "wia_reference", "wia_null", "wia_conformance")
+
+Step = Callable[[], None]
+
+
+class StepError(Exception):
+    """A step failed; the text says why."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the chosen steps and tell which ones failed."""
+    parser = argparse.ArgumentParser(prog="run-tests", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("steps", nargs="*", metavar="STEP", help=f"of {', '.join(STEPS | EXTRA)}")
+    parser.add_argument("--full", action="store_true", help=f"also {', '.join(EXTRA)}")
+    options = parser.parse_args(arguments)
+    known = STEPS | EXTRA
+    unknown = [name for name in options.steps if name not in known]
+    if unknown:
+        parser.error(f"there is no step {', '.join(unknown)}; there are {', '.join(known)}")
+    chosen = options.steps or [*(EXTRA if options.full else ()), *STEPS]
+
+    os.chdir(ROOT)
+    failed = []
+    for name in chosen:
+        start = time.monotonic()
+        print(f"{name}: ", end="" if name not in LIVE else "\n", flush=True)
+        try:
+            known[name]()
+            print(f"{name if name in LIVE else 'passed'} in {time.monotonic() - start:.1f} s")
+        except StepError as error:
+            failed.append(name)
+            print(f"FAILED in {time.monotonic() - start:.1f} s\n{error}")
+    if failed:
+        print(f"failed: {', '.join(failed)}")
+    return 1 if failed else 0
+
+
+def run(*command: str | Path, cwd: Path = ROOT) -> str:
+    """Run a command and return what it printed; raise StepError if it fails."""
+    result = subprocess.run(
+        list(map(str, command)),
+        cwd=cwd,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+    )
+    if result.returncode != 0:
+        raise StepError(f"$ {' '.join(map(str, command))}\n{result.stdout}")
+    return result.stdout
+
+
+def tracked(*suffixes: str) -> Iterator[Path]:
+    """Yield the files that git knows, or will know, with one of these suffixes."""
+    names = run("git", "ls-files", "--cached", "--others", "--exclude-standard", "-z").split("\0")
+    for name in sorted(filter(None, names)):
+        path = ROOT / name
+        if path.suffix in suffixes and path.is_file():
+            yield path
+
+
+def check_lengths() -> None:
+    """No source file has more than MAX_LINES lines."""
+    long = []
+    for path in tracked(*SOURCES):
+        if path.is_relative_to(ROOT / "tests" / "golden"):
+            continue
+        count = len(path.read_text(encoding="utf-8").splitlines())
+        if count > MAX_LINES:
+            long.append(f"{path.relative_to(ROOT)}: {count} lines; at most {MAX_LINES}: split it")
+    if long:
+        raise StepError("\n".join(long))
+
+
+def check_c_format() -> None:
+    """All C files are as clang-format writes them."""
+    run(BIN / "clang-format", "--dry-run", "-Werror", *tracked(".c", ".h"))
+
+
+def check_python() -> None:
+    """Ruff: rules and format."""
+    run(BIN / "ruff", "check", ".")
+    run(BIN / "ruff", "format", "--check", ".")
+
+
+def check_types() -> None:
+    """Strict mypy on the installed packages (parts are generated), tests, examples and tools."""
+    packages = [name for name in PYTHON_PACKAGES if installed(name)]
+    cache = f"--cache-dir={BUILD / 'mypy'}"
+    run(BIN / "mypy", cache, *(word for name in packages for word in ("-p", name)), cwd=BUILD)
+    for folder in ("tests/python", "examples/digits"):
+        config = f"--config-file={ROOT / 'pyproject.toml'}"
+        run(BIN / "mypy", cache, config, ".", cwd=ROOT / folder)
+    run(BIN / "mypy", cache, ".ci/gate.py", "hal/generate.py", "hal/bridge/build_bridge.py")
+
+
+def installed(name: str) -> bool:
+    """Tell whether a package can be imported; all but the conformance suite have to be."""
+    command = f"import importlib.util as u, sys; sys.exit(u.find_spec({name!r}) is None)"
+    return subprocess.run([sys.executable, "-c", command], cwd=BUILD, check=False).returncode == 0
+
+
+def c_tests(name: str, *options: str) -> Step:
+    """Make a step that builds and runs the C tests with these CMake options."""
+
+    def step() -> None:
+        build = BUILD / name
+        configure = [
+            "cmake",
+            "-S",
+            ROOT,
+            "-B",
+            build,
+            "-GNinja",
+            f"-DPython_EXECUTABLE={sys.executable}",
+        ]
+        run(*configure, "-DWIA_BUILD_TESTS=ON", "-DWIA_WERROR=ON", *options)
+        run("cmake", "--build", build, "--parallel", "2")
+        # Without randomised addresses, which the thread sanitizer of gcc 12 can't do with.
+        ctest = ["ctest", "--test-dir", build, "--output-on-failure", "--no-tests=error", "-j2"]
+        run("setarch", os.uname().machine, "-R", *ctest)
+
+    return step
+
+
+def build_docs() -> None:
+    """Sphinx, with warnings as errors."""
+    run(BIN / "sphinx-build", "-W", "--keep-going", "-q", "-b", "html", "docs", BUILD / "html")
+
+
+def python_tests() -> None:
+    """Run pytest, its output shown as it comes."""
+    if subprocess.run([BIN / "pytest"], cwd=ROOT, check=False).returncode != 0:
+        raise StepError("pytest failed: see above")
+
+
+def install_fresh(*options: str) -> Step:
+    """Make a step that installs into a new environment and runs the Python program there."""
+
+    def step() -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            run(sys.executable, "-m", "venv", folder)
+            python = Path(folder, "bin", "python")
+            run(python, "-m", "pip", "install", "-q", *options)
+            run(python, ROOT / "examples" / "digits" / "digits.py", "reference:0", cwd=Path(folder))
+            build = Path(folder, "digits")
+            prefix = run(Path(folder, "bin", "wia-config"), "--cmake", cwd=Path(folder)).strip()
+            run("cmake", "-S", "examples/digits", "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}")
+            run("cmake", "--build", build)
+            run(build / "digits", "reference:0", cwd=Path(folder))
+
+    return step
+
+
+def retrain() -> None:
+    """Train the digits network again; its accuracy is at least 97 %."""
+    with tempfile.TemporaryDirectory() as folder:
+        text = run(sys.executable, "examples/digits/train.py", "--output", folder)
+        line = next(line for line in text.splitlines() if line.startswith("held-out"))
+        if float(line.split()[-1].rstrip("%")) < 97:
+            raise StepError(text)
+
+
+def run_benchmarks() -> None:
+    """All benchmarks, as benchmarks/README.md says."""
+    run(sys.executable, "benchmarks/run.py")
+
+
+STEPS: dict[str, Step] = {
+    "lengths": check_lengths,
+    "c-format": check_c_format,
+    "ruff": check_python,
+    "types": check_types,
+    "c": c_tests("c-plain"),
+    "c-address": c_tests("c-address", "-DWIA_SANITIZE=address,undefined", "-DWIA_BUILD_PYTHON=OFF"),
+    "c-thread": c_tests("c-thread", "-DWIA_SANITIZE=thread", "-DWIA_BUILD_PYTHON=OFF"),
+    "docs": build_docs,
+    "python": python_tests,
+}
+EXTRA: dict[str, Step] = {
+    "wheel": install_fresh(str(ROOT)),
+    "editable": install_fresh("-e", str(ROOT)),
+    "retrain": retrain,
+    "benchmarks": run_benchmarks,
+}
+LIVE = ("python",)
+
+if __name__ == "__main__":
+    sys.exit(main())
