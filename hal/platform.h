@@ -24,11 +24,12 @@ int64_t wia__deadline_ns(int64_t timeout_ns);
 const char *wia__get_environment(const char *name);
 
 /* Loads a shared library with its symbols local or global. On failure NULL, and *out_error is the
- * loader's text, to be freed. */
+ * loader's text, to be freed. library NULL: looks through the whole process. */
 void *wia__load_library(const char *path, bool global, char **out_error);
 void *wia__find_symbol(void *library, const char *name, char **out_error);
 
-/* The folder of the file that this library was loaded from; the same string each time. */
+/* The folder of the file that this library was loaded from, links resolved; "" when it can't be told.
+ * The same string each time. */
 const char *wia__library_folder(void);
 
 /* Starts a detached thread that has all signals blocked. Returns an errno value. */

@@ -1,0 +1,65 @@
+#include "env.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host.h"
+#include "platform.h"
+
+typedef struct variable_t {
+  const char *name, *default_text;
+} variable_t;
+
+#define VARIABLE(constant, name, text, help) {name, text},
+static const variable_t variables[WIA__ENV_COUNT] = {WIA__ENV_MAP(VARIABLE)};
+#undef VARIABLE
+
+/* Read once each: a program may change its environment while other threads run. */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static const char *texts[WIA__ENV_COUNT];
+static bool warned[WIA__ENV_COUNT];
+
+const char *wia__env_text(wia__env_t variable) {
+  pthread_mutex_lock(&mutex);
+  if (texts[variable] == NULL) {
+    const char *value = wia__get_environment(variables[variable].name);
+    if (value == NULL || value[0] == '\0')
+      texts[variable] = variables[variable].default_text;
+    else
+      texts[variable] = strdup(value);
+  }
+  /* Without memory for a copy the default serves this once. */
+  const char *text = texts[variable];
+  if (text == NULL)
+    text = variables[variable].default_text;
+  pthread_mutex_unlock(&mutex);
+  return text;
+}
+
+static bool parse_number(const char *text, int64_t minimum, int64_t maximum, int64_t *out_number) {
+  char *end;
+  errno = 0;
+  const long long number = strtoll(text, &end, 10);
+  *out_number = number;
+  return errno == 0 && end != text && *end == '\0' && number >= minimum && number <= maximum;
+}
+
+int64_t wia__env_number(wia__env_t variable, int64_t minimum, int64_t maximum) {
+  const variable_t *entry = &variables[variable];
+  const char *text = wia__env_text(variable);
+  int64_t number;
+  if (parse_number(text, minimum, maximum, &number))
+    return number;
+  pthread_mutex_lock(&mutex);
+  const bool first = !warned[variable];
+  warned[variable] = true;
+  pthread_mutex_unlock(&mutex);
+  if (first)
+    wia__log(NULL, WIA_LOG_WARNING,
+             "%s is \"%s\"; expected a whole number from %lld to %lld; %s is used", entry->name,
+             text, (long long)minimum, (long long)maximum, entry->default_text);
+  parse_number(entry->default_text, minimum, maximum, &number);
+  return number;
+}

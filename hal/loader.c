@@ -1,0 +1,237 @@
+#include "loader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "job.h"
+#include "negotiate.h"
+#include "python.h"
+#include "slots.h"
+
+/* A shared library, asked for its drivers once, however many records announce it. */
+typedef struct library_t {
+  const wia__record_t *announced_by; /* tells its file and path */
+  enum { LIBRARY_NEW, LIBRARY_LOADING, LIBRARY_LOADED } state;
+  wia__offer_t offer;
+  struct library_t *next;
+} library_t;
+
+static library_t *libraries; /* guarded by wia__records_mutex */
+
+/* -- with the mutex held -------------------------------------------------------------------------
+ */
+
+wia_status_t wia__install_driver(wia__record_t *record, const wia_driver_t *table) {
+  wia__slot_t *slot = wia__give_slot(record);
+  wia__driver_t *driver = slot != NULL ? wia__adopt_table(table) : NULL;
+  if (driver == NULL)
+    return WIA_STATUS_RESOURCE_EXHAUSTED;
+  driver->slot = slot->number;
+  record->shown.state = WIA_DRIVER_STATE_LOADED;
+  record->shown.status = WIA_STATUS_OK;
+  record->shown.version = wia__text("%s", driver->table.version);
+  atomic_store_explicit(&record->driver, driver, memory_order_release);
+  return WIA_STATUS_OK;
+}
+
+static bool is_same_file(const wia__record_t *a, const wia__record_t *b) {
+  if (a->inode != 0)
+    return a->inode == b->inode && a->device == b->device;
+  return b->inode == 0 && strcmp(a->library, b->library) == 0;
+}
+
+static library_t *find_library(const wia__record_t *record) {
+  for (library_t *library = libraries; library != NULL; library = library->next)
+    if (is_same_file(library->announced_by, record))
+      return library;
+  library_t *library = calloc(1, sizeof *library);
+  if (library == NULL)
+    return NULL;
+  library->announced_by = record;
+  library->next = libraries;
+  libraries = library;
+  return library;
+}
+
+/* The record of a driver that a library offers: made for a manifest, made here before, or new. */
+static wia__record_t *find_offered(const library_t *library, const char *name) {
+  const wia__record_t *by = library->announced_by;
+  for (wia__record_t *record = wia__first_record(); record != NULL; record = record->next)
+    if (record->library != NULL && strcmp(record->shown.name, name) == 0 &&
+        is_same_file(record, by))
+      return record;
+  wia__record_t *record =
+      wia__make_record(WIA_DRIVER_KIND_NATIVE, wia__text("%s", name), by->shown.source);
+  if (record == NULL)
+    return NULL;
+  record->library = by->library;
+  record->device = by->device;
+  record->inode = by->inode;
+  record->may_be_default = false; /* no manifest speaks for it */
+  wia__add_record(record);
+  return record;
+}
+
+/* "a, b": for the message about a manifest that names none of them. */
+static const char *offered_names(const wia__offer_t *offer) {
+  const char *names = "";
+  for (uint32_t i = 0; i < offer->count; ++i) {
+    const wia_driver_t *table = offer->tables[i];
+    const bool named = wia__has_name(table);
+    names = wia__text("%s%s%s", names, i > 0 ? ", " : "", named ? table->name : "(no name)");
+  }
+  return names;
+}
+
+/* Installs or refuses each driver that a library offers, and refuses the one that was asked for if
+ * it isn't among them. */
+static void install_offer(const library_t *library, wia__record_t *asked) {
+  const wia__offer_t *offer = &library->offer;
+  wia_status_t problem = WIA_STATUS_NOT_FOUND;
+  const char *problem_message = NULL;
+  bool offered = false;
+  for (uint32_t i = 0; i < offer->count; ++i) {
+    const wia_driver_t *table = offer->tables[i];
+    const char *message;
+    const wia_status_t status = wia__check_table(table, offer->minor, &message);
+    if (!wia__has_name(table)) { /* the fault of the record that led here, if it gets no better */
+      problem = status;
+      problem_message = message;
+      continue;
+    }
+    wia__record_t *record = find_offered(library, table->name);
+    offered |= record == asked;
+    if (record == NULL || !record->owner || atomic_load(&record->driver) != NULL)
+      continue;
+    if (status != WIA_STATUS_OK)
+      wia__refuse_record(record, status, message, "");
+    else
+      (void)wia__install_driver(record, table); /* short of memory: whoever asks tries again */
+  }
+  if (offered)
+    return;
+  if (problem_message == NULL)
+    problem_message =
+        wia__text("the driver library %s has no driver \"%s\"; it has: %s. Correct the name in %s",
+                  asked->library, asked->shown.name, offered_names(offer), asked->shown.source);
+  wia__refuse_record(asked, problem, problem_message, "");
+}
+
+/* -- kinds of drivers; outside the mutex ---------------------------------------------------------
+ */
+
+static const wia__refusal_t no_memory = {
+    .status = WIA_STATUS_RESOURCE_EXHAUSTED,
+    .message = "no memory to load the driver, or no slot is left for it",
+    .cause = ""};
+
+/* Negotiates with the record's library unless that was done, and waits for whoever does it. */
+static bool load_library(library_t *library) {
+  while (library->state == LIBRARY_LOADING)
+    pthread_cond_wait(&wia__records_changed, &wia__records_mutex);
+  if (library->state == LIBRARY_LOADED)
+    return true;
+  library->state = LIBRARY_LOADING;
+  pthread_mutex_unlock(&wia__records_mutex);
+  wia__offer_t offer;
+  wia__negotiate(library->announced_by->library, &offer);
+  pthread_mutex_lock(&wia__records_mutex);
+  library->offer = offer;
+  library->state = offer.transient ? LIBRARY_NEW : LIBRARY_LOADED;
+  pthread_cond_broadcast(&wia__records_changed);
+  return !offer.transient;
+}
+
+static bool load_native(wia__record_t *record, wia__refusal_t *out_refusal) {
+  *out_refusal = no_memory;
+  pthread_mutex_lock(&wia__records_mutex);
+  library_t *library = find_library(record);
+  if (library != NULL && load_library(library)) {
+    const wia__offer_t *offer = &library->offer;
+    if (offer->status != WIA_STATUS_OK)
+      wia__refuse_record(record, offer->status, offer->message, offer->cause);
+    else
+      install_offer(library, record);
+  }
+  const bool loaded = atomic_load(&record->driver) != NULL;
+  pthread_mutex_unlock(&wia__records_mutex);
+  return loaded;
+}
+
+static bool load_python(wia__record_t *record, wia__refusal_t *out_refusal) {
+  const wia__bridge_t *bridge;
+  const wia_driver_t *table = NULL;
+  *out_refusal = (wia__refusal_t){.status = WIA_STATUS_UNAVAILABLE, .cause = ""};
+  if (wia__start_python(&bridge, &out_refusal->message) != WIA__PYTHON_READY)
+    return false;
+  wia_error_t error;
+  wia__init_error(&error);
+  wia_status_t status = bridge->load(record->shown.name, record->shown.source,
+                                     wia__driver_timeout_ns(), &table, &error);
+  error.message[sizeof error.message - 1] = '\0';
+  const char *message = "", *cause = "";
+  if (status != WIA_STATUS_OK) {
+    message = wia__text("the driver from entry point %s can't be loaded: %s", record->shown.source,
+                        wia__error_message(&error));
+    cause = wia__text("%s", wia__error_cause(&error));
+  } else if ((status = wia__check_table(table, WIA_DRIVER_ABI_MINOR, &message)) == WIA_STATUS_OK &&
+             strcmp(table->name, record->shown.name) != 0) {
+    status = WIA_STATUS_INVALID_ARGUMENT;
+    message = wia__text("entry point %s is named \"%s\", and its driver has the name \"%s\"; "
+                        "expected the same",
+                        record->shown.source, record->shown.name, table->name);
+  }
+  wia__drop_error(&error);
+  pthread_mutex_lock(&wia__records_mutex);
+  if (status != WIA_STATUS_OK)
+    wia__refuse_record(record, status, message, cause);
+  else if (wia__install_driver(record, table) != WIA_STATUS_OK)
+    *out_refusal = no_memory;
+  const bool loaded = atomic_load(&record->driver) != NULL;
+  pthread_mutex_unlock(&wia__records_mutex);
+  return loaded;
+}
+
+/* -- one load per record -------------------------------------------------------------------------
+ */
+
+/* Whether this thread works, at any remove, for the loading of the record: waiting for it would
+ * never end. */
+static bool is_loading_for(const wia__record_t *record) {
+  for (const wia__record_t *purpose = wia__purpose; purpose != NULL; purpose = purpose->loaded_for)
+    if (purpose == record)
+      return true;
+  return false;
+}
+
+bool wia__load_record(wia__record_t *record, wia__refusal_t *out_refusal) {
+  pthread_mutex_lock(&wia__records_mutex);
+  if (record->loading && is_loading_for(record)) {
+    pthread_mutex_unlock(&wia__records_mutex);
+    *out_refusal = (wia__refusal_t){.status = WIA_STATUS_FAILED_PRECONDITION,
+                                    .message = "the driver asked for itself while it was loaded",
+                                    .cause = ""};
+    return false;
+  }
+  while (record->loading)
+    pthread_cond_wait(&wia__records_changed, &wia__records_mutex);
+  bool loaded = atomic_load(&record->driver) != NULL;
+  if (!loaded && record->shown.state != WIA_DRIVER_STATE_REFUSED) {
+    record->loading = true;
+    record->loaded_for = wia__purpose;
+    wia__purpose = record;
+    pthread_mutex_unlock(&wia__records_mutex);
+    loaded = record->shown.kind == WIA_DRIVER_KIND_PYTHON ? load_python(record, out_refusal)
+                                                          : load_native(record, out_refusal);
+    pthread_mutex_lock(&wia__records_mutex);
+    wia__purpose = record->loaded_for;
+    record->loading = false;
+    pthread_cond_broadcast(&wia__records_changed);
+  }
+  if (record->shown.state == WIA_DRIVER_STATE_REFUSED)
+    *out_refusal = (wia__refusal_t){.status = record->shown.status,
+                                    .message = record->shown.message,
+                                    .cause = record->shown.cause};
+  pthread_mutex_unlock(&wia__records_mutex);
+  return loaded;
+}

@@ -1,0 +1,22 @@
+/* loader.h: making a candidate usable: its library or Python class is loaded once. */
+#ifndef WIA__LOADER_H
+#define WIA__LOADER_H
+
+#include "records.h"
+
+/* Why a driver can't be had. The texts live as long as the process. */
+typedef struct wia__refusal_t {
+  wia_status_t status;
+  const char *message, *cause;
+} wia__refusal_t;
+
+/* Loads the driver of a record that owns its name; other threads that ask meanwhile wait for this
+ * one. A refusal is kept in the record, unless it comes from want of memory or threads. It leaves
+ * this thread's last error alone. Takes long: outside the epoch. */
+bool wia__load_record(wia__record_t *record, wia__refusal_t *out_refusal);
+
+/* Makes a checked table the driver of a record, and gives it a slot. With wia__records_mutex held.
+ */
+wia_status_t wia__install_driver(wia__record_t *record, const wia_driver_t *table);
+
+#endif

@@ -1,0 +1,233 @@
+#include "negotiate.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "env.h"
+#include "host.h"
+#include "job.h"
+#include "names.h"
+
+static const char entry_name[] = "wia_negotiate_driver";
+static const int64_t SECOND_NS = 1000000000;
+enum { MAX_TIMEOUT_S = 24 * 3600 };
+
+int64_t wia__driver_timeout_ns(void) {
+  return wia__env_number(WIA__ENV_DRIVER_TIMEOUT, 1, MAX_TIMEOUT_S) * SECOND_NS;
+}
+
+/* -- the library, on a thread of its own ---------------------------------------------------------
+ */
+
+/* With all that the driver may write to after it was given up. */
+typedef struct negotiation_job_t {
+  wia__job_t job;
+  const char *library;
+  char *loader_text; /* why it could not be loaded, or has no entry */
+  wia_status_t status;
+  wia_negotiation_t negotiation;
+  wia_error_t error;
+  const char *message, *cause;
+} negotiation_job_t;
+
+static void run_negotiation(wia__job_t *argument) {
+  negotiation_job_t *job = (negotiation_job_t *)argument;
+  void *library = wia__load_library(job->library, false, &job->loader_text);
+  if (library == NULL)
+    return;
+  void *symbol = wia__find_symbol(library, entry_name, &job->loader_text);
+  if (symbol == NULL)
+    return;
+  wia_negotiate_driver_fn_t negotiate;
+  memcpy(&negotiate, &symbol, sizeof negotiate); /* ISO C has no cast between the two */
+  job->status = negotiate(&job->negotiation, &job->error);
+  if (job->status != WIA_STATUS_OK) {
+    job->error.message[sizeof job->error.message - 1] = '\0';
+    job->message = wia__text("%s", wia__error_message(&job->error));
+    job->cause = wia__text("%s", wia__error_cause(&job->error));
+  }
+  wia__drop_error(&job->error);
+}
+
+static void destroy_negotiation(wia__job_t *argument) {
+  negotiation_job_t *job = (negotiation_job_t *)argument;
+  free(job->loader_text);
+  free(job);
+}
+
+/* -- what came of it -----------------------------------------------------------------------------
+ */
+
+static void refuse(wia__offer_t *offer, wia_status_t status, const char *message,
+                   const char *cause) {
+  offer->status = status;
+  offer->message = message;
+  offer->cause = cause;
+}
+
+static wia_status_t known_status(wia_status_t status) {
+  const bool known = strcmp(wia_get_status_name(status), "UNKNOWN_STATUS") != 0;
+  return known ? status : WIA_STATUS_INTERNAL;
+}
+
+static void take_answer(const negotiation_job_t *job, wia__offer_t *offer) {
+  const wia_negotiation_t *answer = &job->negotiation;
+  if (job->loader_text != NULL) {
+    refuse(offer, WIA_STATUS_UNAVAILABLE,
+           wia__text("the driver library %s can't be used; the cause has the loader's words",
+                     job->library),
+           wia__text("%s", job->loader_text));
+  } else if (job->status != WIA_STATUS_OK) {
+    refuse(offer, known_status(job->status),
+           wia__text("%s() of %s returned %s (%d)%s%s", entry_name, job->library,
+                     wia_get_status_name(job->status), (int)job->status,
+                     job->message[0] != '\0' ? ": " : "", job->message),
+           job->cause);
+  } else if ((offer->message = wia__check_version(answer->driver_major, answer->driver_minor)) !=
+             NULL) {
+    offer->status = WIA_STATUS_INCOMPATIBLE;
+  } else if (answer->driver_count == 0 || answer->driver_count > WIA__MAX_OFFERED ||
+             answer->drivers == NULL) {
+    refuse(offer, WIA_STATUS_INVALID_ARGUMENT,
+           wia__text("%s() of %s gave %u drivers%s; expected 1 to %d", entry_name, job->library,
+                     answer->driver_count, answer->drivers == NULL ? " in a NULL list" : "",
+                     WIA__MAX_OFFERED),
+           "");
+  } else {
+    offer->major = answer->driver_major;
+    offer->minor = answer->driver_minor;
+    offer->count = answer->driver_count;
+    memcpy(offer->tables, answer->drivers, offer->count * sizeof offer->tables[0]);
+  }
+}
+
+static void refuse_transient(wia__offer_t *offer, const char *library) {
+  offer->transient = true;
+  refuse(offer, WIA_STATUS_RESOURCE_EXHAUSTED,
+         wia__text("no memory or no thread to load the driver library %s", library), "");
+}
+
+void wia__negotiate(const char *library, wia__offer_t *out_offer) {
+  *out_offer = (wia__offer_t){.cause = ""};
+  const int64_t timeout_ns = wia__driver_timeout_ns();
+  negotiation_job_t *job = calloc(1, sizeof *job);
+  if (job == NULL) {
+    refuse_transient(out_offer, library);
+    return;
+  }
+  job->library = library;
+  job->message = job->cause = "";
+  job->negotiation = (wia_negotiation_t){.struct_size = sizeof job->negotiation,
+                                         .core_major = WIA_DRIVER_ABI_MAJOR,
+                                         .core_minor = WIA_DRIVER_ABI_MINOR,
+                                         .host = &wia__host};
+  wia__init_error(&job->error);
+  switch (wia__run_job(&job->job, run_negotiation, destroy_negotiation, timeout_ns)) {
+  case WIA__JOB_DONE:
+    take_answer(job, out_offer);
+    break;
+  case WIA__JOB_LATE:
+    refuse(out_offer, WIA_STATUS_DEADLINE_EXCEEDED,
+           wia__text("the driver library %s did not register within %lld s and was given up; "
+                     "WIA_DRIVER_TIMEOUT sets the time",
+                     library, (long long)(timeout_ns / SECOND_NS)),
+           "");
+    break;
+  case WIA__JOB_ENDED:
+    refuse(out_offer, WIA_STATUS_ABORTED,
+           wia__text("the driver library %s ended its thread while it was loaded; expected %s() to "
+                     "return a status",
+                     library, entry_name),
+           "");
+    break;
+  default:
+    refuse_transient(out_offer, library);
+    break;
+  }
+  wia__drop_job(&job->job);
+}
+
+/* -- versions and tables -------------------------------------------------------------------------
+ */
+
+const char *wia__check_version(uint32_t major, uint32_t minor) {
+  if (major == WIA_DRIVER_ABI_MAJOR)
+    return NULL;
+  return wia__text(
+      "the driver was built for driver ABI %u.%u, this library has %d.%d; expected the "
+      "same major version: install a driver made for ABI %d",
+      major, minor, WIA_DRIVER_ABI_MAJOR, WIA_DRIVER_ABI_MINOR, WIA_DRIVER_ABI_MAJOR);
+}
+
+typedef struct entry_t {
+  const char *name;
+  size_t offset;
+} entry_t;
+
+#define REQUIRED(name) {#name, offsetof(wia_driver_t, name)}
+static const entry_t required[] = {
+    REQUIRED(count_devices),   REQUIRED(open_device), REQUIRED(close_device), REQUIRED(get_info),
+    REQUIRED(get_memory_kind), REQUIRED(allocate),    REQUIRED(free),         REQUIRED(copy),
+    REQUIRED(prepare),
+};
+#undef REQUIRED
+static const uint32_t FIRST_SIZE = offsetof(wia_driver_t, get_support);
+
+static bool has_entry(const wia_driver_t *table, size_t offset) {
+  void (*entry)(void);
+  memcpy(&entry, (const unsigned char *)table + offset, sizeof entry);
+  return entry != NULL;
+}
+
+bool wia__has_name(const wia_driver_t *table) {
+  return table != NULL && table->struct_size >= FIRST_SIZE && wia__is_driver_name(table->name);
+}
+
+wia_status_t wia__check_table(const wia_driver_t *table, uint32_t minor, const char **out_message) {
+  if (table == NULL) {
+    *out_message = "the driver's table is NULL";
+    return WIA_STATUS_INVALID_ARGUMENT;
+  }
+  if (table->struct_size < FIRST_SIZE) {
+    *out_message = wia__text("the driver's table has struct_size %u; expected at least %u, up to "
+                             "and including prepare: set it to sizeof(wia_driver_t)",
+                             table->struct_size, FIRST_SIZE);
+    return WIA_STATUS_INCOMPATIBLE;
+  }
+  if (!wia__is_driver_name(table->name)) {
+    *out_message = wia__text("the driver's table has the name \"%.80s\"; expected a lower-case "
+                             "letter, then lower-case letters, digits and _, at most 63 in all",
+                             table->name != NULL ? table->name : "(NULL)");
+    return WIA_STATUS_INVALID_ARGUMENT;
+  }
+  if (table->flags != 0 && minor <= WIA_DRIVER_ABI_MINOR) {
+    *out_message = wia__text("the table of driver \"%s\" has flags 0x%x; ABI %d.%u has none",
+                             table->name, table->flags, WIA_DRIVER_ABI_MAJOR, minor);
+    return WIA_STATUS_INVALID_ARGUMENT;
+  }
+  for (size_t i = 0; i < sizeof required / sizeof required[0]; ++i) {
+    if (has_entry(table, required[i].offset))
+      continue;
+    *out_message = wia__text("the table of driver \"%s\" has NULL for %s, which is required",
+                             table->name, required[i].name);
+    return WIA_STATUS_INVALID_ARGUMENT;
+  }
+  return WIA_STATUS_OK;
+}
+
+wia__driver_t *wia__adopt_table(const wia_driver_t *table) {
+  wia__driver_t *driver = calloc(1, sizeof *driver);
+  if (driver == NULL)
+    return NULL;
+  const uint32_t ours = sizeof driver->table;
+  memcpy(&driver->table, table, table->struct_size < ours ? table->struct_size : ours);
+  memcpy(driver->name, table->name, strlen(table->name) + 1);
+  driver->table.struct_size = ours;
+  if (driver->table.version == NULL)
+    driver->table.version = "";
+  if (driver->table.vendor == NULL)
+    driver->table.vendor = "";
+  driver->slot = -1;
+  return driver;
+}

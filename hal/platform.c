@@ -1,0 +1,139 @@
+#include "platform.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+enum { NANOSECONDS = 1000000000 };
+
+int64_t wia__now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * NANOSECONDS + now.tv_nsec;
+}
+
+int wia__init_condition(pthread_cond_t *condition) {
+  pthread_condattr_t attributes;
+  int error = pthread_condattr_init(&attributes);
+  if (error != 0)
+    return error;
+  error = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+  if (error == 0)
+    error = pthread_cond_init(condition, &attributes);
+  pthread_condattr_destroy(&attributes);
+  return error;
+}
+
+bool wia__wait_condition(pthread_cond_t *condition, pthread_mutex_t *mutex, int64_t deadline_ns) {
+  if (deadline_ns < 0) {
+    pthread_cond_wait(condition, mutex);
+    return true;
+  }
+  const struct timespec deadline = {.tv_sec = deadline_ns / NANOSECONDS,
+                                    .tv_nsec = deadline_ns % NANOSECONDS};
+  return pthread_cond_timedwait(condition, mutex, &deadline) != ETIMEDOUT;
+}
+
+int64_t wia__deadline_ns(int64_t timeout_ns) {
+  if (timeout_ns < 0)
+    return -1;
+  const int64_t now = wia__now_ns();
+  return timeout_ns > INT64_MAX - now ? INT64_MAX : now + timeout_ns;
+}
+
+const char *wia__get_environment(const char *name) { return secure_getenv(name); }
+
+static void *check_loaded(void *result, char **out_error) {
+  *out_error = NULL;
+  if (result == NULL) {
+    const char *text = dlerror();
+    *out_error = strdup(text != NULL ? text : "the loader gave no reason");
+  }
+  return result;
+}
+
+void *wia__load_library(const char *path, bool global, char **out_error) {
+  return check_loaded(dlopen(path, RTLD_NOW | (global ? RTLD_GLOBAL : RTLD_LOCAL)), out_error);
+}
+
+void *wia__find_symbol(void *library, const char *name, char **out_error) {
+  return check_loaded(dlsym(library != NULL ? library : RTLD_DEFAULT, name), out_error);
+}
+
+static char library_folder[PATH_MAX];
+
+static void find_library_folder(void) {
+  Dl_info info;
+  char path[PATH_MAX];
+  if (dladdr((const void *)library_folder, &info) == 0 || info.dli_fname == NULL ||
+      realpath(info.dli_fname, path) == NULL)
+    return;
+  char *slash = strrchr(path, '/');
+  if (slash == NULL)
+    return;
+  *slash = '\0';
+  memcpy(library_folder, path, strlen(path) + 1);
+}
+
+const char *wia__library_folder(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, find_library_folder);
+  return library_folder;
+}
+
+typedef struct start_t {
+  void *(*main)(void *);
+  void *argument;
+  char name[16]; /* the kernel's limit */
+} start_t;
+
+static void *run_thread(void *argument) {
+  start_t start = *(start_t *)argument;
+  free(argument);
+  pthread_setname_np(pthread_self(), start.name);
+  return start.main(start.argument);
+}
+
+int wia__start_thread(void *(*main)(void *), void *argument, const char *name) {
+  start_t *start = malloc(sizeof *start);
+  if (start == NULL)
+    return ENOMEM;
+  *start = (start_t){.main = main, .argument = argument};
+  strncpy(start->name, name, sizeof start->name - 1);
+  pthread_attr_t attributes;
+  int error = pthread_attr_init(&attributes);
+  if (error != 0) {
+    free(start);
+    return error;
+  }
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread;
+  error = pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  if (error == 0)
+    error = pthread_create(&thread, &attributes, run_thread, start);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  pthread_attr_destroy(&attributes);
+  if (error != 0)
+    free(start);
+  return error;
+}
+
+void *wia__reserve_addresses(uint64_t size) {
+  if (size > SIZE_MAX)
+    return NULL;
+  void *base =
+      mmap(NULL, (size_t)size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return base == MAP_FAILED ? NULL : base;
+}
+
+void wia__return_addresses(void *base, uint64_t size) {
+  if (base != NULL)
+    munmap(base, (size_t)size);
+}

@@ -1,0 +1,139 @@
+#include "python.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "env.h"
+#include "names.h"
+#include "object.h"
+#include "platform.h"
+
+/* Set by the build; both empty: no Python. */
+#ifndef WIA_LIBPYTHON_PATH
+#define WIA_LIBPYTHON_PATH ""
+#endif
+#ifndef WIA_BRIDGE_FILE
+#define WIA_BRIDGE_FILE ""
+#endif
+
+typedef int (*start_bridge_fn_t)(char *error, size_t error_size);
+
+enum { ERROR_SIZE = 16 * 1024 };
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static enum { PYTHON_NEW, PYTHON_STARTING, PYTHON_FAILED } state;
+static const char *failure;
+static wia__bridge_t bridge;
+static _Atomic uint32_t has_bridge;
+static _Thread_local bool starting; /* on this thread: Python code that calls back */
+
+WIA_API wia_status_t wia__set_bridge(const wia__bridge_t *given) {
+  if (given == NULL || given->struct_size < sizeof bridge || given->discover == NULL ||
+      given->load == NULL)
+    return WIA_STATUS_INVALID_ARGUMENT;
+  pthread_mutex_lock(&mutex);
+  if (!has_bridge) {
+    bridge = *given;
+    atomic_store_explicit(&has_bridge, 1, memory_order_release);
+  }
+  pthread_mutex_unlock(&mutex);
+  return WIA_STATUS_OK;
+}
+
+bool wia__has_bridge(void) { return atomic_load_explicit(&has_bridge, memory_order_acquire) != 0; }
+
+/* NULL, or what went wrong. Symbols are global: extension modules of Python don't link to it. */
+static const char *load_python_library(void) {
+  char *text;
+  if (wia__find_symbol(NULL, "Py_IsInitialized", &text) != NULL)
+    return NULL;
+  free(text);
+  const char *given = wia__env_text(WIA__ENV_LIBPYTHON);
+  const char *path = given[0] != '\0' ? given : WIA_LIBPYTHON_PATH;
+  if (path[0] == '\0')
+    return "this library was built with a Python that has no shared libpython; set WIA_LIBPYTHON "
+           "to the path of one, for example /usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0";
+  if (wia__load_library(path, true, &text) == NULL) {
+    const char *problem = wia__text("the Python library %s can't be loaded (%s); set WIA_LIBPYTHON "
+                                    "to the path of one that can",
+                                    path, text != NULL ? text : "");
+    free(text);
+    return problem;
+  }
+  if (wia__find_symbol(NULL, "Py_IsInitialized", &text) != NULL)
+    return NULL;
+  free(text);
+  return wia__text("%s is no Python library: it lacks Py_IsInitialized; set WIA_LIBPYTHON to the "
+                   "path of a libpython",
+                   path);
+}
+
+static const char *start_bridge(void) {
+  const char *problem = load_python_library();
+  if (problem != NULL)
+    return problem;
+  const char *path = wia__text("%s/../%s", wia__library_folder(), WIA_BRIDGE_FILE);
+  char *text;
+  void *library = wia__load_library(path, false, &text);
+  void *symbol = library != NULL ? wia__find_symbol(library, "wia_bridge_start", &text) : NULL;
+  if (symbol == NULL) {
+    problem = wia__text("the bridge to Python can't be loaded: %s", text != NULL ? text : path);
+    free(text);
+    return problem;
+  }
+  start_bridge_fn_t start;
+  memcpy(&start, &symbol, sizeof start); /* ISO C has no cast between the two */
+  char *error = calloc(1, ERROR_SIZE);
+  if (error == NULL)
+    return "no memory to start Python";
+  if (start(error, ERROR_SIZE) != 0)
+    problem = wia__text("the bridge to Python did not start: %s", error);
+  else if (!wia__has_bridge())
+    problem = "the bridge to Python started and did not register itself; install wia anew";
+  free(error);
+  return problem;
+}
+
+wia__python_t wia__start_python(const wia__bridge_t **out_bridge, const char **out_problem) {
+  *out_bridge = &bridge;
+  if (wia__has_bridge())
+    return WIA__PYTHON_READY;
+  if (WIA_BRIDGE_FILE[0] == '\0') {
+    *out_problem = "this library was built without Python";
+    return WIA__PYTHON_ABSENT;
+  }
+  if (starting) {
+    *out_problem = "Python is being started by this very call";
+    return WIA__PYTHON_FAILED;
+  }
+  pthread_mutex_lock(&mutex);
+  while (state == PYTHON_STARTING && !has_bridge)
+    pthread_cond_wait(&changed, &mutex);
+  if (!has_bridge && state == PYTHON_NEW) {
+    state = PYTHON_STARTING;
+    pthread_mutex_unlock(&mutex);
+    starting = true;
+    const char *problem = start_bridge();
+    starting = false;
+    pthread_mutex_lock(&mutex);
+    failure = problem;
+    state = problem != NULL ? PYTHON_FAILED : PYTHON_NEW;
+    pthread_cond_broadcast(&changed);
+  }
+  *out_problem = failure;
+  pthread_mutex_unlock(&mutex);
+  return wia__has_bridge() ? WIA__PYTHON_READY : WIA__PYTHON_FAILED;
+}
+
+wia_status_t wia__get_bridge(const wia__bridge_t **out_bridge) {
+  const char *problem = NULL;
+  wia__thread_t *self = wia__thread();
+  wia__leave(self);
+  const wia__python_t outcome = wia__start_python(out_bridge, &problem);
+  wia__rejoin(self);
+  if (outcome == WIA__PYTHON_READY)
+    return WIA_STATUS_OK;
+  return wia__fail(WIA_STATUS_UNAVAILABLE, "Python can't be started: %s", problem);
+}

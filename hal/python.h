@@ -1,0 +1,23 @@
+/* python.h: Python in a C process, started when the first Python driver is asked for. */
+#ifndef WIA__PYTHON_H
+#define WIA__PYTHON_H
+
+#include <stdbool.h>
+
+#include "registry.h"
+
+typedef enum wia__python_t {
+  WIA__PYTHON_READY = 0,
+  WIA__PYTHON_ABSENT =
+      1, /* this library was built and is run without Python: there is none to ask */
+  WIA__PYTHON_FAILED = 2
+} wia__python_t;
+
+/* Starts Python and the bridge, or waits for whoever does; a failure is kept. *out_problem lives as
+ * long as the process. It leaves this thread's last error alone. Outside the epoch. */
+wia__python_t wia__start_python(const wia__bridge_t **out_bridge, const char **out_problem);
+
+/* Whether the bridge is there already. */
+bool wia__has_bridge(void);
+
+#endif

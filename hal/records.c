@@ -1,0 +1,124 @@
+#include "records.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "env.h"
+#include "slots.h"
+
+pthread_mutex_t wia__records_mutex = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t wia__records_changed = PTHREAD_COND_INITIALIZER;
+
+static wia__record_t *first, **end = &first;
+
+wia__record_t *wia__make_record(int32_t kind, const char *name, const char *source) {
+  wia__record_t *record = calloc(1, sizeof *record);
+  if (record == NULL)
+    return NULL;
+  record->shown = (wia_load_record_t){.struct_size = sizeof record->shown,
+                                      .kind = kind,
+                                      .state = WIA_DRIVER_STATE_FOUND,
+                                      .slot = -1,
+                                      .name = name,
+                                      .source = source,
+                                      .version = "",
+                                      .message = "",
+                                      .cause = ""};
+  record->may_be_default = kind == WIA_DRIVER_KIND_NATIVE;
+  return record;
+}
+
+void wia__refuse_record(wia__record_t *record, wia_status_t status, const char *message,
+                        const char *cause) {
+  record->shown.state = WIA_DRIVER_STATE_REFUSED;
+  record->shown.status = status;
+  record->shown.message = message;
+  record->shown.cause = cause;
+}
+
+static bool is_same_driver(const wia__record_t *a, const wia__record_t *b) {
+  if (a->shown.kind != b->shown.kind)
+    return false;
+  if (a->library == NULL || b->library == NULL)
+    return strcmp(a->shown.source, b->shown.source) == 0;
+  if (a->inode != 0 || b->inode != 0)
+    return a->inode == b->inode && a->device == b->device;
+  return strcmp(a->library, b->library) == 0;
+}
+
+static void judge(wia__record_t *record) {
+  const char *name = record->shown.name;
+  const wia__record_t *owner = wia__find_owner(name);
+  const char *patterns = wia__env_text(WIA__ENV_DRIVERS);
+  if (owner != NULL && is_same_driver(owner, record)) {
+    record->shown.state = WIA_DRIVER_STATE_DUPLICATE;
+    record->shown.message =
+        wia__text("the same driver was announced before, by %s", owner->shown.source);
+  } else if (owner != NULL) {
+    wia__refuse_record(record, WIA_STATUS_ALREADY_EXISTS,
+                       wia__text("the name \"%s\" is taken by the driver from %s; this one, from "
+                                 "%s, is not used: remove or rename one of them",
+                                 name, owner->shown.source, record->shown.source),
+                       "");
+  } else if (!wia__is_enabled(name, patterns)) {
+    record->shown.state = WIA_DRIVER_STATE_DISABLED;
+    record->shown.message = wia__text("the driver \"%s\" is switched off by WIA_DRIVERS=%s; add "
+                                      "\"%s\" at its end to use it",
+                                      name, patterns, name);
+  } else {
+    record->owner = true;
+    wia__offer_default(record);
+  }
+}
+
+void wia__add_record(wia__record_t *record) {
+  if (record->shown.state == WIA_DRIVER_STATE_FOUND)
+    judge(record);
+  *end = record;
+  end = &record->next;
+}
+
+wia__record_t *wia__first_record(void) { return first; }
+
+wia__record_t *wia__find_owner(const char *name) {
+  for (wia__record_t *record = first; record != NULL; record = record->next)
+    if (record->owner && strcmp(record->shown.name, name) == 0)
+      return record;
+  return NULL;
+}
+
+wia__record_t *wia__find_refused(const char *name) {
+  for (wia__record_t *record = first; record != NULL; record = record->next)
+    if (!record->owner && strcmp(record->shown.name, name) == 0)
+      return record;
+  return NULL;
+}
+
+const char *wia__known_names(const char *name) {
+  char list[512] = "none";
+  size_t length = 0;
+  const char *near = NULL;
+  uint32_t least = 3; /* farther names are no typing error */
+  for (const wia__record_t *record = first; record != NULL; record = record->next) {
+    if (!record->owner)
+      continue;
+    const char *known = record->shown.name;
+    const uint32_t distance = wia__name_distance(name, known);
+    if (distance < least && distance < strlen(known)) {
+      least = distance;
+      near = known;
+    }
+    const size_t size = strlen(known);
+    if (length + size + 3 > sizeof list)
+      continue;
+    if (length > 0) {
+      memcpy(list + length, ", ", 2);
+      length += 2;
+    }
+    memcpy(list + length, known, size + 1);
+    length += size;
+  }
+  if (near == NULL)
+    return wia__text("known drivers: %s", list);
+  return wia__text("did you mean \"%s\"? known drivers: %s", near, list);
+}
