@@ -13,11 +13,14 @@ enum {
   WIA__FIELD_I64 = 3,
   WIA__FIELD_U64 = 4,
   WIA__FIELD_F64 = 5,
-  WIA__FIELD_F32 = 6
+  WIA__FIELD_F32 = 6,
+  WIA__OPTION_REQUEST = 1, /* an option that goes into the request to the driver */
+  WIA__OPTION_IN_CALL = 2  /* one that the function in ops.h carries out: no list or request has it */
 };
 
 /* An attribute, option or scalar. Attributes and options are kept as words: one for a single value,
- * `count` for a fixed list, 1 + `count` for a list of any length up to `count` (its length first). */
+ * `count` for a fixed list, 1 + `count` for a list of any length up to `count` (its length first,
+ * -1 when it is not given). */
 typedef struct wia__attribute_spec_t {
   const char *name;
   int32_t type;         /* WIA_ATTRIBUTE_INT64, _FLOAT64 or _DTYPE */
@@ -28,7 +31,7 @@ typedef struct wia__attribute_spec_t {
   uint32_t offset;      /* of the field */
   uint32_t length_offset;   /* of the uint32_t that has the length of a variable list */
   uint32_t zero_is_default; /* a zero in the config struct (per list element) is the default */
-  uint32_t option;          /* 1: goes into the request to the driver, not into its attributes */
+  uint32_t option;          /* WIA__OPTION_*; 0: an attribute */
   int64_t minimum, maximum; /* of INT64 values; checked at the border */
 } wia__attribute_spec_t;
 
@@ -69,8 +72,11 @@ struct wia__infer_t {
 extern const wia__op_t wia__ops[];
 extern const uint32_t wia__op_count;
 const wia__op_t *wia__get_op(wia_op_t op);
+/* The same, and fails with INVALID_ARGUMENT. */
+wia_status_t wia__resolve_op(wia_op_t op, const wia__op_t **out_op);
 
-/* Reads attributes in a rule by name (rules run on a miss only). An unknown name asserts. */
+/* Reads attributes in a rule by name (rules run on a miss only). An unknown name asserts. A list of
+ * any length that is not given is NULL. */
 int64_t wia__attribute(const wia__infer_t *call, const char *name);
 const wia_scalar_t *wia__attribute_list(const wia__infer_t *call, const char *name,
                                         uint32_t *out_count);

@@ -1,0 +1,65 @@
+"""Makes what is derived from the catalog of operations.
+
+    generate.py --output DIR    include/wia/ops.h, ops_table.c, ops_calls.c and _operations.py
+    generate.py --docs DIR      operations/index.rst and one page per operation
+
+A file whose text is the same is not touched. The catalog is loaded without the package around it,
+which needs the library that is being built.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from generator import c_calls, c_header, c_table, pages, python_api
+
+if TYPE_CHECKING:
+    from wia.catalog import Operation
+
+
+def load_catalog() -> tuple[Operation, ...]:
+    """The entries, in the order of their numbers.
+
+    Raises ValueError when numbers have a gap or two entries share one.
+    """
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "wia"))
+    operations: tuple[Operation, ...] = importlib.import_module("catalog").OPERATIONS
+    numbers = [operation.number for operation in operations]
+    if numbers != list(range(1, len(numbers) + 1)):
+        raise ValueError(f"operations have the numbers {numbers}; expected 1 to {len(numbers)}")
+    return operations
+
+
+def write(path: Path, text: str) -> None:
+    """Writes a file unless it has that text already."""
+    if path.is_file() and path.read_text(encoding="utf-8") == text:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def main() -> None:
+    """Runs the command line."""
+    parser = argparse.ArgumentParser(description="Makes what is derived from the catalog.")
+    parser.add_argument("--output", type=Path, help="folder for the C and Python sources")
+    parser.add_argument("--docs", type=Path, help="folder for the pages of the manual")
+    arguments = parser.parse_args()
+    if arguments.output is None and arguments.docs is None:
+        parser.error("nothing to do: give --output, --docs or both")
+    operations = load_catalog()
+    if arguments.output is not None:
+        write(arguments.output / "include/wia/ops.h", c_header.make(operations))
+        write(arguments.output / "ops_table.c", c_table.make(operations))
+        write(arguments.output / "ops_calls.c", c_calls.make(operations))
+        write(arguments.output / "_operations.py", python_api.make(operations))
+    if arguments.docs is not None:
+        for name, text in pages.make(operations).items():
+            write(arguments.docs / "operations" / name, text)
+
+
+if __name__ == "__main__":
+    main()

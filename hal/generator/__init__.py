@@ -1,0 +1,1 @@
+"""Writers of what is derived from the catalog: one module per file that is made."""

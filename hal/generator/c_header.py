@@ -1,0 +1,127 @@
+"""ops.h: numbers, config structs and functions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .config import Field, fields, init_macro
+from .text import c_comment, c_wrap
+
+if TYPE_CHECKING:
+    from catalog import Operation, Option
+
+_TOP = """\
+/* ops.h: the operations. Made from the catalog, wia/catalog/: change it there.
+ *
+ * Every function runs one operation on tensors: wia_execute() in operation.h says what holds for all
+ * of them, errors included. A NULL config means all defaults, a NULL stream that the call returns
+ * when the work is done. */
+#ifndef WIA_OPS_H
+#define WIA_OPS_H
+
+#include "wia/base.h"
+
+WIA_BEGIN_DECLS
+"""
+
+
+def make(operations: tuple[Operation, ...]) -> str:
+    """The text of the header."""
+    parts = [_TOP, _numbers(operations)]
+    configs: dict[str, str] = {}
+    for operation in operations:
+        parts += [_enumeration(option) for option in operation.options if option.enum]
+        if operation.config:
+            text = _config(operation)
+            if configs.setdefault(operation.config, text) != text:
+                raise ValueError(f"{operation.name}: {operation.config} has two forms")
+            if list(configs.values()).count(text) == 1 and text not in parts:
+                parts.append(text)
+        parts.append(_function(operation))
+    parts.append("WIA_END_DECLS\n#endif\n")
+    return "\n".join(parts)
+
+
+def signature(operation: Operation, prefix: str = "") -> str:
+    """The declaration of the function, without a semicolon."""
+    tensors = [*operation.inputs, operation.output]
+    arguments = ["wia_context_t *context", *(f"wia_tensor_t {t.name}" for t in tensors)]
+    if operation.config:
+        arguments.append(f"const {operation.config} *config")
+    arguments.append("wia_stream_t *stream")
+    return c_wrap(f"{prefix}wia_status_t wia_{operation.name}(", arguments, ")")
+
+
+def _numbers(operations: tuple[Operation, ...]) -> str:
+    lines = [f"  WIA_OP_{op.name.upper()} = {op.number}," for op in operations]
+    return "enum {\n  WIA_OP_NONE = 0,\n" + "\n".join(lines) + "\n};\n"
+
+
+def _enumeration(option: Option) -> str:
+    prefix = option.enum.removesuffix("_t").upper()
+    lines = [
+        f"  {prefix}_{choice.name} = {choice.value}, {c_comment([choice.summary.rstrip('.')])}"
+        for choice in option.choices
+    ]
+    return f"typedef int32_t {option.enum};\nenum {{\n" + "\n".join(lines) + "\n};\n"
+
+
+def _config(operation: Operation) -> str:
+    made = fields(operation)
+    lines = []
+    for field in made:
+        array = f"[{field.length}]" if field.length else ""
+        line = f"  {field.c_type} {field.name}{array};"
+        if not field.comment:
+            lines.append(line)
+            continue
+        comment = c_comment([field.comment])
+        if len(line) + 1 + len(comment) <= 100:
+            lines.append(f"{line} {comment}")
+        else:
+            lines += [f"  {comment}", line]
+    body = "\n".join(lines)
+    return f"typedef struct {operation.config} {{\n{body}\n}} {operation.config};\n" + _init(
+        operation, [field for field in made if field.initial]
+    )
+
+
+def _init(operation: Operation, initial: list[Field]) -> str:
+    macro, name = init_macro(operation), operation.config
+    if not initial:
+        return f"#define {macro} WIA_INIT({name})\n"
+    if len(initial) == 1:
+        return f"#define {macro} WIA_INIT_1({name}, {initial[0].name}, {initial[0].initial})\n"
+    cpp = [
+        f"#define {macro}",
+        "  ([] {",
+        f"    {name} wia_init_value{{}};",
+        f"    wia_init_value.struct_size = static_cast<uint32_t>(sizeof({name}));",
+        *(f"    wia_init_value.{field.name} = {field.initial};" for field in initial),
+        "    return wia_init_value;",
+        "  }())",
+    ]
+    values = ", ".join(f".{field.name} = {field.initial}" for field in initial)
+    c = [
+        f"#define {macro}",
+        f"  (({name}){{.struct_size = (uint32_t)sizeof({name}), {values}}})",
+    ]
+    return f"#ifdef __cplusplus\n{_continued(cpp)}\n#else\n{_continued(c)}\n#endif\n"
+
+
+def _continued(lines: list[str]) -> str:
+    return "\n".join([f"{line:<99}\\" for line in lines[:-1]] + [lines[-1]])
+
+
+def _function(operation: Operation) -> str:
+    paragraphs = [f"{operation.summary.rstrip('.')}: {operation.formula}."]
+    for operand in operation.inputs:
+        optional = " NULL: left out." if operand.optional else ""
+        paragraphs.append(f"- {operand.name}: {operand.summary}{optional}")
+    output = operation.output
+    read = f" Also read unless {output.read_with} is 0." if output.read_with else ""
+    label = output.name if output.name == "output" else f"{output.name}, the output"
+    paragraphs.append(f"- {label}: {output.summary}{read}")
+    paragraphs += operation.notes
+    paragraphs.append(f"dtypes: {', '.join(operation.dtypes)}.")
+    return f"{c_comment(paragraphs)}\n{signature(operation, 'WIA_API ')};\n"

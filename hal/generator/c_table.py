@@ -1,0 +1,149 @@
+"""ops_table.c: the operations as the core sees them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .config import init_macro
+from .text import c_wrap
+
+if TYPE_CHECKING:
+    from catalog import Attribute, Operation, Option, Scalar
+
+_TOP = """\
+/* ops_table.c: the operations as tables. Made from the catalog, wia/catalog/: change it there. */
+#include <stddef.h>
+
+#include "shape.h"
+"""
+
+_FIELDS = {
+    "": "WIA__FIELD_NONE",
+    "uint32_t": "WIA__FIELD_U32",
+    "int32_t": "WIA__FIELD_I32",
+    "int64_t": "WIA__FIELD_I64",
+    "uint64_t": "WIA__FIELD_U64",
+    "double": "WIA__FIELD_F64",
+    "float": "WIA__FIELD_F32",
+}
+_NOT_GIVEN = -1
+
+
+def make(operations: tuple[Operation, ...]) -> str:
+    """The text of the file."""
+    parts = [_TOP]
+    for operation in operations:
+        parts.append(_tables(operation))
+    entries = ",\n".join(_entry(operation) for operation in operations)
+    parts.append(f"const wia__op_t wia__ops[] = {{\n{entries},\n}};\n")
+    parts.append(f"const uint32_t wia__op_count = {len(operations)};\n")
+    return "\n".join(parts)
+
+
+def _tables(operation: Operation) -> str:
+    name = operation.name
+    names = ", ".join(f'"{t.name}"' for t in (*operation.inputs, operation.output))
+    lines = [f"static const char *const {name}_operands[] = {{{names}}};"]
+    listed = (*operation.attributes, *operation.options)
+    if listed:
+        word, specs, words = 0, [], []
+        for item in listed:
+            specs.append(_attribute(operation, item, word))
+            words += _words(item)
+            word += item.words
+        body = ",\n    ".join(specs)
+        lines.append(f"static const wia__attribute_spec_t {name}_attributes[] = {{\n    {body},\n}};")
+        head = f"static const wia_scalar_t {name}_words[] = {{"
+        lines.append(c_wrap(head, [f"{{.i64 = {value}}}" for value in words], "};"))
+    if operation.scalars:
+        specs = [_scalar(operation, scalar, i) for i, scalar in enumerate(operation.scalars)]
+        body = ",\n    ".join(specs)
+        lines.append(f"static const wia__attribute_spec_t {name}_scalars[] = {{\n    {body},\n}};")
+        values = ", ".join(f"{{.f64 = {scalar.default!r}}}" for scalar in operation.scalars)
+        lines.append(f"static const wia_scalar_t {name}_defaults[] = {{{values}}};")
+    return "\n".join(lines) + "\n"
+
+
+def _attribute(operation: Operation, item: Attribute | Option, word: int) -> str:
+    parts = {
+        "name": f'"{item.name}"',
+        "type": "WIA_ATTRIBUTE_DTYPE" if item.kind == "dtype" else "WIA_ATTRIBUTE_INT64",
+        "count": max(item.length, 1),
+        "variable": int(item.variable),
+        "word": word,
+        "field": _FIELDS[item.field],
+        "offset": f"offsetof({operation.config}, {item.name})" if item.field else 0,
+        "length_offset": (
+            f"offsetof({operation.config}, {item.length_field})" if item.length_field else 0
+        ),
+        "zero_is_default": int(item.zero_is_default),
+        "option": _option(operation, item),
+        "minimum": item.minimum,
+        "maximum": "WIA_DTYPE_COUNT - 1" if item.kind == "dtype" else item.maximum,
+    }
+    return _initialiser({key: value for key, value in parts.items() if value != 0})
+
+
+def _option(operation: Operation, item: Attribute | Option) -> int | str:
+    if item not in operation.options:
+        return 0
+    return "WIA__OPTION_IN_CALL" if getattr(item, "in_call", False) else "WIA__OPTION_REQUEST"
+
+
+def _scalar(operation: Operation, scalar: Scalar, index: int) -> str:
+    return _initialiser(
+        {
+            "name": f'"{scalar.name}"',
+            "type": "WIA_ATTRIBUTE_FLOAT64",
+            "count": 1,
+            "word": index,
+            "field": "WIA__FIELD_F64",
+            "offset": f"offsetof({operation.config}, {scalar.name})",
+        }
+    )
+
+
+def _initialiser(parts: dict[str, object]) -> str:
+    return c_wrap("    {", [f".{key} = {value}" for key, value in parts.items()], "}").lstrip()
+
+
+def _words(item: Attribute) -> list[int]:
+    default = item.default
+    if not item.variable:
+        if item.length:
+            return list(default) if isinstance(default, tuple) else [int(default or 0)] * item.length
+        return [int(default) if isinstance(default, int) else 0]
+    if default is None:
+        return [_NOT_GIVEN, *([0] * item.length)]
+    values = list(default) if isinstance(default, tuple) else []
+    return [len(values), *values, *([0] * (item.length - len(values)))]
+
+
+def _entry(operation: Operation) -> str:
+    name, config = operation.name, operation.config
+    listed = (*operation.attributes, *operation.options)
+    dtypes = " | ".join(f"1ull << WIA_{dtype.upper()}" for dtype in operation.dtypes)
+    parts: dict[str, object] = {
+        "op": f"WIA_OP_{name.upper()}",
+        "name": f'"{name}"',
+        "family": f'"{operation.family}"',
+        "infer": f"wia__infer_{operation.family}",
+        "dtypes": dtypes,
+        "same_dtype": int(operation.same_dtype),
+        "min_input_count": operation.required,
+        "max_input_count": len(operation.inputs),
+        "output_count": 1,
+        "attribute_count": len(listed),
+        "scalar_count": len(operation.scalars),
+        "word_count": sum(item.words for item in listed),
+        "attributes": f"{name}_attributes" if listed else "NULL",
+        "scalars": f"{name}_scalars" if operation.scalars else "NULL",
+        "default_words": f"{name}_words" if listed else "NULL",
+        "default_scalars": f"{name}_defaults" if operation.scalars else "NULL",
+        "config_size": f"sizeof({config})" if config else 0,
+        "config_first_size": f"sizeof({config})" if config else 0,
+        "config_init": f'"{init_macro(operation)}"' if config else "NULL",
+        "operand_names": f"{name}_operands",
+    }
+    lines = "".join(f"        .{key} = {value},\n" for key, value in parts.items())
+    return f"    {{\n{lines}    }}"

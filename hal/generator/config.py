@@ -1,0 +1,74 @@
+"""Config structs: their fields, with the padding written out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from catalog import Attribute, Operation, Scalar
+
+SIZES = {"int32_t": 4, "uint32_t": 4, "int64_t": 8, "uint64_t": 8, "double": 8, "float": 4}
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field. ``initial`` is its C value in the _INIT macro, empty for zero."""
+
+    name: str
+    c_type: str
+    length: int = 0
+    comment: str = ""
+    initial: str = ""
+
+
+def fields(operation: Operation) -> list[Field]:
+    """The fields of the config struct in their order, struct_size first."""
+    made = [Field("struct_size", "uint32_t")]
+    offset = alignment = 4
+    gaps = 0
+
+    def append(field: Field, size: int) -> None:
+        nonlocal offset, alignment, gaps
+        if offset % size:
+            gaps += 1
+            made.append(Field("reserved" if gaps == 1 else f"reserved_{gaps}", "uint32_t"))
+            offset += 4
+        alignment = max(alignment, size)
+        offset += size * max(field.length, 1)
+        made.append(field)
+
+    for item in operation.fields:
+        length_field = getattr(item, "length_field", "")
+        if length_field:
+            append(Field(length_field, "uint32_t", comment=f"elements of {item.name}"), 4)
+        append(_field(item), SIZES[_c_type(item)])
+    if offset % alignment:
+        made.append(Field("reserved" if gaps == 0 else f"reserved_{gaps + 1}", "uint32_t"))
+    return made
+
+
+def init_macro(operation: Operation) -> str:
+    """The name of the _INIT macro."""
+    return operation.config.removesuffix("_t").upper() + "_INIT"
+
+
+def c_enum_type(item: Attribute | Scalar) -> str:
+    """The C type that the header shows: an enumeration's name, or the field's type."""
+    return getattr(item, "enum", "") or _c_type(item)
+
+
+def _c_type(item: Attribute | Scalar) -> str:
+    return getattr(item, "field", "double")
+
+
+def _field(item: Attribute | Scalar) -> Field:
+    length = getattr(item, "length", 0)
+    default = item.default
+    zero = getattr(item, "zero_is_default", False)
+    comment = item.summary[0].lower() + item.summary[1:].rstrip(".")
+    if zero and default not in (0, None):
+        one = default[0] if isinstance(default, tuple) else default
+        comment += f"; 0: {one}"
+    initial = "" if zero or isinstance(default, tuple) or not default else str(default)
+    return Field(item.name, c_enum_type(item), length, comment, initial)

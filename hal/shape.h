@@ -1,0 +1,59 @@
+/* shape.h: the shape and dtype rules, one function per family of operations.
+ *
+ * A rule may rely on what wia__infer checked: counts, ranks up to WIA_MAX_RANK, no negative size,
+ * the dtype of the first input, and same_dtype. It runs when a signature is met for the first time,
+ * so it is written for its messages and not for speed. */
+#ifndef WIA__SHAPE_H
+#define WIA__SHAPE_H
+
+#include <stdbool.h>
+
+#include "op.h"
+
+wia_status_t wia__infer_elementwise(const wia__infer_t *call);
+wia_status_t wia__infer_cast(const wia__infer_t *call);
+wia_status_t wia__infer_matmul(const wia__infer_t *call);
+wia_status_t wia__infer_addmm(const wia__infer_t *call);
+wia_status_t wia__infer_linear(const wia__infer_t *call);
+wia_status_t wia__infer_conv2d(const wia__infer_t *call);
+wia_status_t wia__infer_max_pool2d(const wia__infer_t *call);
+wia_status_t wia__infer_softmax(const wia__infer_t *call);
+wia_status_t wia__infer_layer_norm(const wia__infer_t *call);
+wia_status_t wia__infer_batch_norm(const wia__infer_t *call);
+wia_status_t wia__infer_reduce(const wia__infer_t *call);
+wia_status_t wia__infer_argmax(const wia__infer_t *call);
+wia_status_t wia__infer_broadcast(const wia__infer_t *call);
+wia_status_t wia__infer_transpose(const wia__infer_t *call);
+wia_status_t wia__infer_reshape(const wia__infer_t *call);
+
+/* -- what rules are made of ---------------------------------------------------------------------
+ */
+
+/* Whether an input is there. */
+static inline bool wia__has_input(const wia__infer_t *call, uint32_t index) {
+  return index < call->input_count && call->inputs[index].dtype != WIA_DTYPE_NONE;
+}
+
+/* Writes the one output, after the checks that every result needs: its rank, and that its bytes can
+ * be counted. */
+wia_status_t wia__set_output(const wia__infer_t *call, wia_dtype_t dtype, const int64_t *shape,
+                             uint32_t rank);
+
+/* That an input has a rank in a range; exactly a shape; a dtype. */
+wia_status_t wia__check_rank(const wia__infer_t *call, uint32_t index, uint32_t minimum,
+                             uint32_t maximum);
+wia_status_t wia__check_shape(const wia__infer_t *call, uint32_t index, const int64_t *shape,
+                              uint32_t rank);
+wia_status_t wia__check_dtype(const wia__infer_t *call, uint32_t index, wia_dtype_t expected);
+
+/* The dimension that an axis names, counted from the last when negative. */
+wia_status_t wia__check_axis(const wia__infer_t *call, const char *name, int64_t axis,
+                             uint32_t rank, uint32_t *out_axis);
+
+/* Broadcasts b's shape into a's, by numpy's rules. False: they don't go together. */
+bool wia__broadcast_shape(wia_shape_t *a, const int64_t *shape, uint32_t rank);
+
+/* The dtype of a sum of products: int32 for 8-bit integers, else that of the operands. */
+wia_dtype_t wia__product_dtype(wia_dtype_t dtype);
+
+#endif

@@ -1,0 +1,58 @@
+"""The catalog of operations: one entry each, from which all else is made at build time.
+
+It imports nothing heavy: semantics take numpy as their first argument.
+"""
+
+from __future__ import annotations
+
+from . import conv, elementwise, linear, norm, reduce, shape
+from ._model import (
+    Attribute,
+    Choice,
+    Operand,
+    Operation,
+    Option,
+    Sample,
+    Scalar,
+    Shape,
+    Standard,
+    Tolerance,
+    Values,
+)
+from ._samples import make_inputs
+from ._tolerance import allowed_error
+
+OPERATIONS: tuple[Operation, ...] = tuple(
+    sorted(
+        (
+            *conv.OPERATIONS,
+            *elementwise.OPERATIONS,
+            *linear.OPERATIONS,
+            *norm.OPERATIONS,
+            *reduce.OPERATIONS,
+            *shape.OPERATIONS,
+        ),
+        key=lambda operation: operation.number,
+    )
+)
+"""All operations in the order of their numbers."""
+
+BY_NAME: dict[str, Operation] = {operation.name: operation for operation in OPERATIONS}
+
+__all__ = [
+    "BY_NAME",
+    "OPERATIONS",
+    "Attribute",
+    "Choice",
+    "Operand",
+    "Operation",
+    "Option",
+    "Sample",
+    "Scalar",
+    "Shape",
+    "Standard",
+    "Tolerance",
+    "Values",
+    "allowed_error",
+    "make_inputs",
+]

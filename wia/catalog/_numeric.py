@@ -1,0 +1,84 @@
+"""Arithmetic shared by the semantics: wide on the way, rounded once at the end.
+
+Floats are computed in float64 and integers in int64 or uint64, both summed in a fixed order, so
+that a result depends neither on strides nor on threads. Wrapping int64 to int32 at the end equals
+accumulating in int32.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+_STEP_ELEMENTS = 1 << 16
+_FEW_OUTPUTS = 256
+
+
+def is_integer(dtype: Any) -> bool:
+    """Whether a numpy dtype is bool or an integer; those of ml_dtypes are floats here."""
+    return bool(dtype.kind in "biu")
+
+
+def widen(np: Any, array: Any) -> Any:
+    """The array in the dtype to compute in, row-major: float64, int64 or uint64."""
+    if not is_integer(array.dtype):
+        return np.asarray(array, dtype=np.float64, order="C")
+    wide = np.uint64 if array.dtype.kind == "u" else np.int64
+    return np.asarray(array, dtype=wide, order="C")
+
+
+def narrow(np: Any, array: Any, dtype: Any) -> Any:
+    """Rounds once to a dtype, to nearest even; integers wrap.
+
+    ml_dtypes goes from float64 to its 16-bit types by way of float32, which would round twice:
+    here the first step rounds to odd, after which the second gives the right result.
+    """
+    array = np.asarray(array)
+    if array.dtype != np.float64 or is_integer(dtype) or dtype.char in "dfe":
+        return array.astype(dtype)
+    single = array.astype(np.float32)
+    wrong = (single != array) & ~np.isnan(array)
+    too_far = np.abs(single.astype(np.float64)) > np.abs(array)
+    bits = single.view(np.uint32) - (wrong & too_far).astype(np.uint32)
+    return (bits | wrong.astype(np.uint32)).view(np.float32).astype(dtype)
+
+
+def product_dtype(np: Any, dtype: Any) -> Any:
+    """The dtype of a sum of products: int32 for 8-bit integers, else that of the operands."""
+    return np.dtype(np.int32) if is_integer(dtype) and dtype.itemsize == 1 else dtype
+
+
+def product(np: Any, a: Any, b: Any) -> Any:
+    """Matrix product of wide arrays [..., m, k] and [..., k, n], summed in the order of k."""
+    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    (m, k), n = a.shape[-2:], b.shape[-1]
+    dtype = np.int64 if is_integer(a.dtype) else np.float64
+    a, b = a.astype(dtype, copy=False), b.astype(dtype, copy=False)
+    total = np.zeros((*batch, m, n), dtype)
+    if total.size == 0:
+        return total
+    if total.size >= _FEW_OUTPUTS:
+        for index in range(k):
+            total += a[..., :, index, None] * b[..., None, index, :]
+        return total
+    columns = np.moveaxis(np.broadcast_to(a, (*batch, m, k)), -1, 0)[..., None]
+    rows = np.moveaxis(np.broadcast_to(b, (*batch, k, n)), -2, 0)[..., None, :]
+    step = max(1, _STEP_ELEMENTS // total.size)
+    for begin in range(0, k, step):
+        terms = columns[begin : begin + step] * rows[begin : begin + step]
+        terms[0] += total
+        total = np.add.accumulate(terms, axis=0)[-1]
+    return total
+
+
+def scale(np: Any, factor: float, array: Any, name: str) -> Any:
+    """A wide array times a scalar of the launch, which has to be whole for integers."""
+    if not is_integer(array.dtype):
+        return array * float(factor)
+    if not (float(factor).is_integer() and abs(factor) < 2.0**63):
+        raise ValueError(f"{name} is {factor}; integer dtypes need a whole number below 2**63")
+    return array * np.int64(factor)
+
+
+def lowest(np: Any, dtype: Any) -> Any:
+    """The value below all others, as a wide scalar."""
+    return np.iinfo(dtype).min if is_integer(dtype) else -np.inf

@@ -1,0 +1,58 @@
+"""How far a driver's result may be from the semantics.
+
+With e the expected value, u half the distance of neighbours at 1 in the accumulator (float64 for
+float64, float32 for all narrower floats), a result r passes where
+
+    |r - e| <= ulps * ulp(e) + length * u * magnitude
+
+ulp(e) is the distance of neighbours at e in the result's dtype. The second term bounds the error of
+``length`` roundings in any order; ``magnitude`` is what they are relative to, for a sum of products
+the sum of their absolute values. Where e is NaN or infinite, r has to be the same. Integers are
+exact unless ``ulps`` says otherwise.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._model import Operation, Values
+from ._numeric import is_integer, widen
+
+
+def unit_roundoff(dtype: str) -> float:
+    """u of the accumulator for a result of that dtype."""
+    return 2.0**-53 if dtype == "float64" else 2.0**-24
+
+
+_BITS = {"float64": (52, -1022), "float32": (23, -126), "float16": (10, -14), "bfloat16": (7, -126)}
+
+
+def ulp(np: Any, values: Any, dtype: str) -> Any:
+    """Distance of neighbours in a dtype at float64 values, that of the denormals at 0."""
+    bits, minimum = _BITS[dtype]
+    exponent = np.frexp(values)[1] - 1
+    return np.ldexp(1.0, np.maximum(exponent, minimum) - bits)
+
+
+def allowed_error(
+    np: Any, operation: Operation, inputs: list[Any], values: Values, expected: Any
+) -> Any:
+    """The largest error allowed, per element, in float64.
+
+    Inputs are those of the call and ``expected`` the output of the semantics, in its dtype.
+    """
+    tolerance = operation.tolerance
+    if is_integer(expected.dtype) or expected.dtype.name not in _BITS:
+        return np.zeros(expected.shape)
+    wide = widen(np, expected)
+    finite = np.where(np.isfinite(wide), wide, 0.0)
+    bound = tolerance.ulps * ulp(np, finite, expected.dtype.name)
+    if tolerance.length is None or tolerance.magnitude is None:
+        return bound
+    shapes = tuple(() if array is None else array.shape for array in inputs)
+    arrays = [None if array is None else widen(np, array) for array in inputs]
+    with np.errstate(all="ignore"):
+        magnitude = tolerance.magnitude(np, *arrays, **values)
+    count = tolerance.length(shapes, values)
+    term = count * unit_roundoff(expected.dtype.name) * magnitude
+    return bound + np.where(np.isfinite(term), term, np.inf)

@@ -1,0 +1,238 @@
+"""Operations on each element alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._model import (
+    FLOATS,
+    INTEGERS,
+    SIGNED,
+    Attribute,
+    Operand,
+    Operation,
+    Sample,
+    Shape,
+    Standard,
+    Tolerance,
+    Values,
+)
+from ._numeric import is_integer, narrow, widen
+
+_ROUNDED = Tolerance(ulps=1.0, reason="One rounding of the result.")
+_CAST_DTYPES = (*FLOATS, *INTEGERS, "bool")
+
+
+def relu(np: Any, input: Any) -> Any:
+    """The larger of the element and 0; NaN stays."""
+    return np.where(input <= 0, np.zeros((), input.dtype), input)
+
+
+def add(np: Any, a: Any, b: Any) -> Any:
+    """Sum."""
+    return narrow(np, widen(np, a) + widen(np, b), a.dtype)
+
+
+def sub(np: Any, a: Any, b: Any) -> Any:
+    """Difference."""
+    return narrow(np, widen(np, a) - widen(np, b), a.dtype)
+
+
+def mul(np: Any, a: Any, b: Any) -> Any:
+    """Product."""
+    return narrow(np, widen(np, a) * widen(np, b), a.dtype)
+
+
+def div(np: Any, a: Any, b: Any) -> Any:
+    """Quotient; that of integers is rounded toward zero, and 0 where b is 0."""
+    if not is_integer(a.dtype):
+        return narrow(np, widen(np, a) / widen(np, b), a.dtype)
+    a, b = np.broadcast_arrays(a, b)
+    if a.dtype.kind == "u":
+        return np.where(b == 0, b, a // np.where(b == 0, b + 1, b)).astype(a.dtype)
+    least = np.iinfo(a.dtype).min
+    safe = np.where((b == 0) | ((a == least) & (b == -1)), np.ones((), b.dtype), b)
+    quotient = a // safe
+    quotient = quotient + ((a - quotient * safe != 0) & ((a < 0) != (safe < 0)))
+    return np.where(b == 0, np.zeros((), a.dtype), quotient).astype(a.dtype)
+
+
+def cast(np: Any, input: Any, *, dtype: Any) -> Any:
+    """The element in another dtype."""
+    if dtype.kind == "b":
+        return input != 0
+    if is_integer(input.dtype):
+        return _cast_integer(np, input, dtype)
+    if not is_integer(dtype):
+        return narrow(np, widen(np, input), dtype)
+    wide, limits = widen(np, input), np.iinfo(dtype)
+    below, above = wide < float(limits.min), wide >= float(limits.max + 1)
+    inside = np.where(below | above | np.isnan(wide), 0.0, wide).astype(dtype)
+    ends = np.array([limits.min, limits.max], dtype)
+    return np.where(below, ends[0], np.where(above, ends[1], inside))
+
+
+def _cast_integer(np: Any, input: Any, dtype: Any) -> Any:
+    if is_integer(dtype) or dtype.char in "dfe":
+        return input.astype(dtype)
+    # bfloat16 by way of float64: one sticky bit stands for the bits that 53 can't hold.
+    wide = widen(np, input)
+    negative = wide < 0
+    size = np.where(negative, 0 - wide, wide).astype(np.uint64)
+    sticky = ((size & np.uint64(0x7FF)) != 0).astype(np.uint64)
+    large = ((size >> np.uint64(11)) | sticky).astype(np.float64) * 2048.0
+    magnitude = np.where(size >> np.uint64(53) != 0, large, size.astype(np.float64))
+    return narrow(np, np.where(negative, -magnitude, magnitude), dtype)
+
+
+def _count(shapes: tuple[Shape | None, ...], out: Shape, values: Values) -> float:
+    count = 1.0
+    for size in out:
+        count *= size
+    return count
+
+
+_PAIR_SAMPLES = (
+    Sample(shapes=((8,), (8,))),
+    Sample(shapes=((), ())),
+    Sample(shapes=((3, 1, 33), (2, 1))),
+    Sample(shapes=((31,), (1,))),
+    Sample(shapes=((0, 4), (4,))),
+    Sample(shapes=((2, 3, 5), (2, 3, 5)), fills=("special", "special")),
+    Sample(shapes=((9, 7), (9, 7)), fills=("wide", "wide")),
+)
+
+
+def _pair(
+    number: int, name: str, summary: str, formula: str, semantics: Any, onnx: str, **more: Any
+) -> Operation:
+    return Operation(
+        number=number,
+        name=name,
+        summary=summary,
+        formula=formula,
+        inputs=(
+            Operand(name="a", summary="Any shape."),
+            Operand(name="b", summary="Broadcasts with a, by numpy's rules."),
+        ),
+        output=Operand(name="output", summary="The shape of both together."),
+        family="elementwise",
+        dtypes=(*FLOATS, *INTEGERS),
+        semantics=semantics,
+        standard=Standard(name=onnx, opset=14),
+        tolerance=_ROUNDED,
+        flops=_count,
+        samples=_PAIR_SAMPLES,
+        **more,
+    )
+
+
+_WRAPS = ("Integers wrap.",)
+
+RELU = Operation(
+    number=5,
+    name="relu",
+    summary="Rectifier: what is below zero becomes zero.",
+    formula="output = max(input, 0)",
+    inputs=(Operand(name="input", summary="Any shape."),),
+    output=Operand(name="output", summary="The shape of input."),
+    family="elementwise",
+    dtypes=(*FLOATS, *SIGNED),
+    semantics=relu,
+    notes=("NaN stays NaN; -0 becomes 0.",),
+    standard=Standard(name="Relu", opset=14),
+    tolerance=Tolerance(),
+    flops=_count,
+    samples=(
+        Sample(shapes=((8,),)),
+        Sample(shapes=((),)),
+        Sample(shapes=((3, 31),), fills=("special",)),
+        Sample(shapes=((2, 0),)),
+        Sample(shapes=((65,),), fills=("wide",)),
+    ),
+    source="ONNX node test relu; torch.relu",
+)
+
+ADD = _pair(
+    14,
+    "add",
+    "Sum of two tensors.",
+    "output = a + b",
+    add,
+    "Add",
+    notes=_WRAPS,
+    source="ONNX node tests add, add_bcast and add_uint8; torch.add",
+)
+SUB = _pair(
+    15,
+    "sub",
+    "Difference of two tensors.",
+    "output = a - b",
+    sub,
+    "Sub",
+    notes=_WRAPS,
+    source="ONNX node tests sub, sub_bcast and sub_uint8; torch.sub",
+)
+MUL = _pair(
+    16,
+    "mul",
+    "Product of two tensors, element by element.",
+    "output = a * b",
+    mul,
+    "Mul",
+    notes=_WRAPS,
+    source="ONNX node tests mul, mul_bcast and mul_uint8; torch.mul",
+)
+DIV = _pair(
+    17,
+    "div",
+    "Quotient of two tensors, element by element.",
+    "output = a / b",
+    div,
+    "Div",
+    notes=(
+        "Integers are rounded toward zero. Dividing an integer by 0 gives 0, and the least integer "
+        "by -1 gives itself; floats follow IEEE 754.",
+    ),
+    source="ONNX node tests div, div_bcast and div_uint8; torch.div(rounding_mode='trunc')",
+)
+
+CAST = Operation(
+    number=18,
+    name="cast",
+    summary="Converts to another dtype.",
+    formula="output = input, in the dtype of output",
+    inputs=(Operand(name="input", summary="Any shape."),),
+    output=Operand(name="output", summary="The shape of input, any of the same dtypes."),
+    family="cast",
+    dtypes=_CAST_DTYPES,
+    semantics=cast,
+    notes=(
+        "To a float: rounded to nearest even, too large becomes infinite.",
+        "From a float to an integer: rounded toward zero; what is out of range becomes the nearest "
+        "end of the range and NaN becomes 0.",
+        "From an integer to an integer: the low bits (two's complement).",
+        "To bool: not equal to zero, so NaN is true. From bool: 0 or 1.",
+    ),
+    standard=Standard(name="Cast", opset=13, note="which leaves open what is out of range"),
+    attributes=(
+        Attribute(
+            name="dtype",
+            summary="The dtype of the result; not given: that of the output.",
+            default=None,
+            kind="dtype",
+            field="",
+        ),
+    ),
+    tolerance=Tolerance(),
+    flops=lambda shapes, out, values: 0.0,
+    samples=tuple(
+        Sample(shapes=((5, 7),), values={"dtype": dtype}, fills=(fill,))
+        for dtype in _CAST_DTYPES
+        for fill in ("wide", "special")
+    ),
+    source="ONNX node tests cast_*; torch.Tensor.to for floats and wrapping; ends of the range and "
+    "double rounding worked by hand",
+)
+
+OPERATIONS = (RELU, ADD, SUB, MUL, DIV, CAST)

@@ -1,0 +1,254 @@
+"""Softmax and normalisation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._model import (
+    FLOATS,
+    INT32_MAX,
+    Attribute,
+    Operand,
+    Operation,
+    Sample,
+    Scalar,
+    Shape,
+    Standard,
+    Tolerance,
+    Values,
+)
+from ._numeric import narrow, widen
+
+
+def _axis(summary: str) -> Attribute:
+    return Attribute(
+        name="axis", summary=summary, default=-1, minimum=-8, maximum=7, field="int32_t"
+    )
+
+
+_EPSILON = Scalar(name="epsilon", summary="Added to the variance.", default=1e-5)
+
+
+def softmax(np: Any, input: Any, *, axis: int) -> Any:
+    """exp(x - max) divided by its sum along the axis."""
+    wide = widen(np, input)
+    if wide.size == 0:
+        return input.copy()
+    powers = np.exp(wide - wide.max(axis=axis, keepdims=True))
+    return narrow(np, powers / _sum(np, powers, axis), input.dtype)
+
+
+def _sum(np: Any, array: Any, axis: int) -> Any:
+    """Sum along an axis, kept, in an order that doesn't depend on the other dimensions."""
+    moved = np.ascontiguousarray(np.moveaxis(array, axis, -1))
+    return np.moveaxis(moved.sum(axis=-1, keepdims=True), -1, axis)
+
+
+def layer_norm(
+    np: Any, input: Any, weight: Any = None, bias: Any = None, *, axis: int, epsilon: float
+) -> Any:
+    """Mean 0 and variance 1 over the dimensions from axis on, then scaled and shifted."""
+    first = axis % input.ndim
+    rows = widen(np, input).reshape(*input.shape[:first], -1)
+    if rows.size == 0:
+        return input.copy()
+    centred = rows - rows.mean(axis=-1, keepdims=True)
+    variance = (centred * centred).mean(axis=-1, keepdims=True)
+    total = (centred / np.sqrt(variance + epsilon)).reshape(input.shape)
+    total = total if weight is None else total * widen(np, weight)
+    total = total if bias is None else total + widen(np, bias)
+    return narrow(np, total, input.dtype)
+
+
+def batch_norm(
+    np: Any,
+    input: Any,
+    mean: Any,
+    variance: Any,
+    weight: Any = None,
+    bias: Any = None,
+    *,
+    epsilon: float,
+) -> Any:
+    """Normalises each channel by a given mean and variance, then scales and shifts."""
+    channel = (slice(None), *([None] * (input.ndim - 2)))
+    total = widen(np, input) - widen(np, mean)[channel]
+    total = total / np.sqrt(widen(np, variance)[channel] + epsilon)
+    total = total if weight is None else total * widen(np, weight)[channel]
+    total = total if bias is None else total + widen(np, bias)[channel]
+    return narrow(np, total, input.dtype)
+
+
+def _softmax_magnitude(np: Any, input: Any, *, axis: int) -> Any:
+    if input.size == 0:
+        return input
+    distance = abs(input - input.max(axis=axis, keepdims=True))
+    return softmax(np, input, axis=axis) * (1.0 + np.where(np.isfinite(distance), distance, 0.0))
+
+
+def _layer_magnitude(
+    np: Any, input: Any, weight: Any = None, bias: Any = None, *, axis: int, epsilon: float
+) -> Any:
+    first = axis % input.ndim
+    rows = input.reshape(*input.shape[:first], -1)
+    if rows.size == 0:
+        return input
+    deviation = np.sqrt(rows.var(axis=-1, keepdims=True) + epsilon)
+    # The error of the mean shifts all elements; that of the variance, itself of relative size
+    # (mean / deviation) in a one-pass formula, is not granted: two passes are expected.
+    spread = (abs(rows) + abs(rows).mean(axis=-1, keepdims=True)) / deviation
+    total = spread.reshape(input.shape)
+    total = total if weight is None else total * abs(weight)
+    return total if bias is None else total + abs(bias)
+
+
+def _batch_magnitude(
+    np: Any,
+    input: Any,
+    mean: Any,
+    variance: Any,
+    weight: Any = None,
+    bias: Any = None,
+    *,
+    epsilon: float,
+) -> Any:
+    channel = (slice(None), *([None] * (input.ndim - 2)))
+    total = (abs(input) + abs(mean)[channel]) / np.sqrt(variance[channel] + epsilon)
+    total = total if weight is None else total * abs(weight)[channel]
+    return total if bias is None else total + abs(bias)[channel]
+
+
+def _elements(shape: Shape | None) -> int:
+    count = 1
+    for size in shape or ():
+        count *= size
+    return count
+
+
+def _softmax_length(shapes: tuple[Shape | None, ...], values: Values) -> int:
+    return (shapes[0] or (0,))[values["axis"]] + 6
+
+
+def _layer_length(shapes: tuple[Shape | None, ...], values: Values) -> int:
+    shape = shapes[0] or (0,)
+    return 2 * _elements(shape[values["axis"] % len(shape) :]) + 8
+
+
+SOFTMAX = Operation(
+    number=6,
+    name="softmax",
+    summary="Exponentials along an axis that sum to 1.",
+    formula="output = exp(input - max) / sum(exp(input - max))",
+    inputs=(Operand(name="input", summary="Rank 1 or more."),),
+    output=Operand(name="output", summary="The shape of input."),
+    family="softmax",
+    dtypes=FLOATS,
+    semantics=softmax,
+    notes=("The largest element is subtracted first: nothing overflows.",),
+    standard=Standard(name="Softmax", opset=13),
+    attributes=(_axis("The dimension to sum over; below 0 from the last."),),
+    config="wia_softmax_config_t",
+    tolerance=Tolerance(
+        ulps=1.0,
+        length=_softmax_length,
+        magnitude=_softmax_magnitude,
+        reason="Relative to the result: one rounding per summand, four for the exponential, two "
+        "for the quotient; the rounding of input - max counts by its size.",
+    ),
+    flops=lambda shapes, out, values: 4.0 * _elements(out),
+    samples=(
+        Sample(shapes=((8,),)),
+        Sample(shapes=((3, 33),), fills=("wide",)),
+        Sample(shapes=((2, 9, 4),), values={"axis": 1}),
+        Sample(shapes=((4, 1),)),
+        Sample(shapes=((0, 3),)),
+    ),
+    source="ONNX node tests softmax_*; torch.softmax",
+)
+
+LAYER_NORM = Operation(
+    number=7,
+    name="layer_norm",
+    summary="Normalises over the last dimensions.",
+    formula="output = (input - mean) / sqrt(variance + epsilon) * weight + bias",
+    inputs=(
+        Operand(name="input", summary="Rank 1 or more."),
+        Operand(
+            name="weight", summary="The shape of input from axis on; 1 when left out.", optional=True
+        ),
+        Operand(
+            name="bias", summary="The shape of input from axis on; 0 when left out.", optional=True
+        ),
+    ),
+    output=Operand(name="output", summary="The shape of input."),
+    family="layer_norm",
+    dtypes=FLOATS,
+    semantics=layer_norm,
+    notes=("The variance is that of the population: divided by the number of elements.",),
+    standard=Standard(name="LayerNormalization", opset=17, note="one output; scale optional"),
+    attributes=(_axis("The first dimension to normalise over; below 0 from the last."),),
+    scalars=(_EPSILON,),
+    config="wia_layer_norm_config_t",
+    tolerance=Tolerance(
+        ulps=1.0,
+        length=_layer_length,
+        magnitude=_layer_magnitude,
+        reason="Two sums over the elements and eight roundings, relative to what the formula gives "
+        "with absolute values; the variance is taken of centred values.",
+    ),
+    flops=lambda shapes, out, values: 8.0 * _elements(out),
+    samples=(
+        Sample(shapes=((2, 8), (8,), (8,))),
+        Sample(shapes=((3, 4, 5), (4, 5), (4, 5)), values={"axis": 1}),
+        Sample(shapes=((3, 33), None, None), values={"epsilon": 0.1}),
+        Sample(shapes=((2, 3, 7), (7,), None), values={"axis": 2}),
+        Sample(shapes=((5,), None, (5,)), values={"axis": 0}),
+        Sample(shapes=((0, 4), (4,), (4,))),
+    ),
+    source="ONNX node tests layer_normalization_*; torch.nn.functional.layer_norm",
+)
+
+BATCH_NORM = Operation(
+    number=8,
+    name="batch_norm",
+    summary="Normalises each channel by a mean and variance that are given (inference).",
+    formula="output = (input - mean) / sqrt(variance + epsilon) * weight + bias",
+    inputs=(
+        Operand(name="input", summary="[n, c, ...]."),
+        Operand(name="mean", summary="[c]."),
+        Operand(name="variance", summary="[c], not negative."),
+        Operand(name="weight", summary="[c]; 1 when left out.", optional=True),
+        Operand(name="bias", summary="[c]; 0 when left out.", optional=True),
+    ),
+    output=Operand(name="output", summary="The shape of input."),
+    family="batch_norm",
+    dtypes=FLOATS,
+    semantics=batch_norm,
+    standard=Standard(
+        name="BatchNormalization", opset=15, note="training_mode 0; scale and B optional"
+    ),
+    scalars=(_EPSILON,),
+    config="wia_batch_norm_config_t",
+    tolerance=Tolerance(
+        ulps=1.0,
+        length=lambda shapes, values: 8,
+        magnitude=_batch_magnitude,
+        reason="Eight roundings in the accumulator, relative to what the formula gives with "
+        "absolute values, and one of the result.",
+    ),
+    flops=lambda shapes, out, values: 4.0 * _elements(out),
+    samples=(
+        Sample(shapes=((2, 3, 4, 5), (3,), (3,), (3,), (3,)), fills=("normal", "normal", "positive")),
+        Sample(shapes=((5, 7), (7,), (7,), None, None), fills=("wide", "normal", "positive")),
+        Sample(
+            shapes=((2, 1, 9), (1,), (1,), (1,), None),
+            values={"epsilon": 0.5},
+            fills=("normal", "normal", "positive"),
+        ),
+        Sample(shapes=((0, 3, 2), (3,), (3,), None, (3,)), fills=("normal", "normal", "positive")),
+    ),
+    source="ONNX node tests batchnorm_example and batchnorm_epsilon; "
+    "torch.nn.functional.batch_norm",
+)
+
+OPERATIONS = (SOFTMAX, LAYER_NORM, BATCH_NORM)

@@ -1,0 +1,200 @@
+"""Reductions along axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._model import (
+    FLOATS,
+    INTEGERS,
+    Attribute,
+    Operand,
+    Operation,
+    Sample,
+    Shape,
+    Standard,
+    Tolerance,
+    Values,
+)
+from ._numeric import is_integer, narrow, widen
+
+_KEEPDIMS = Attribute(
+    name="keepdims",
+    summary="1: reduced dimensions stay, with size 1.",
+    default=0,
+    kind="bool",
+    maximum=1,
+    field="uint32_t",
+)
+_AXES = Attribute(
+    name="axes",
+    summary="The dimensions to reduce, below 0 from the last; none: all of them.",
+    default=(),
+    length=8,
+    variable=True,
+    length_field="axis_count",
+    minimum=-8,
+    maximum=7,
+    field="int32_t",
+)
+
+
+def _rows(np: Any, array: Any, axes: Any, keepdims: int) -> tuple[Any, Shape]:
+    """The array with the reduced dimensions as one last dimension, and the result's shape."""
+    chosen = {axis % array.ndim for axis in axes} if axes else set(range(array.ndim))
+    kept = [axis for axis in range(array.ndim) if axis not in chosen]
+    moved = np.transpose(array, (*kept, *sorted(chosen)))
+    size = 1
+    for axis in chosen:
+        size *= array.shape[axis]
+    rows = np.ascontiguousarray(moved.reshape(*(array.shape[axis] for axis in kept), size))
+    shape = tuple(
+        1 if axis in chosen else array.shape[axis]
+        for axis in range(array.ndim)
+        if keepdims or axis not in chosen
+    )
+    return rows, shape
+
+
+def reduce_sum(np: Any, input: Any, *, axes: Any, keepdims: int) -> Any:
+    """Sum over the axes; 0 where there is nothing to sum."""
+    rows, shape = _rows(np, widen(np, input), axes, keepdims)
+    return narrow(np, rows.sum(axis=-1), input.dtype).reshape(shape)
+
+
+def reduce_max(np: Any, input: Any, *, axes: Any, keepdims: int) -> Any:
+    """Largest element over the axes; NaN wins."""
+    rows, shape = _rows(np, widen(np, input), axes, keepdims)
+    if rows.size == 0:
+        return np.empty(shape, input.dtype)
+    return rows.max(axis=-1).astype(input.dtype).reshape(shape)
+
+
+def argmax(np: Any, input: Any, *, axis: int, keepdims: int) -> Any:
+    """Index of the first largest element along the axis; that of the first NaN if there is one."""
+    wide = widen(np, input)
+    if wide.size == 0:
+        shape = np.argmax(np.empty([max(size, 1) for size in wide.shape]), axis, keepdims=True).shape
+        empty = [0 if size == 0 else new for size, new in zip(wide.shape, shape, strict=True)]
+        result = np.empty(empty, np.int64)
+        return result if keepdims else result.squeeze(axis)
+    return np.argmax(wide, axis=axis, keepdims=bool(keepdims)).astype(np.int64)
+
+
+def _count(shapes: tuple[Shape | None, ...], out: Shape, values: Values) -> float:
+    count = 1.0
+    for size in shapes[0] or ():
+        count *= size
+    return count
+
+
+def _length(shapes: tuple[Shape | None, ...], values: Values) -> int:
+    shape, axes = shapes[0] or (), values["axes"]
+    count = 1
+    for axis in axes or range(len(shape)):
+        count *= shape[axis]
+    return count
+
+
+def _absolute_sum(np: Any, input: Any, *, axes: Any, keepdims: int) -> Any:
+    return reduce_sum(np, abs(input), axes=axes, keepdims=keepdims)
+
+
+def _reduction(number: int, name: str, semantics: Any, onnx: Standard, **more: Any) -> Operation:
+    return Operation(
+        number=number,
+        name=name,
+        inputs=(Operand(name="input", summary="Any shape."),),
+        output=Operand(name="output", summary="The shape of input without the reduced dimensions."),
+        family="reduce",
+        dtypes=(*FLOATS, *INTEGERS),
+        semantics=semantics,
+        standard=onnx,
+        attributes=(_AXES, _KEEPDIMS),
+        config="wia_reduce_config_t",
+        flops=_count,
+        **more,
+    )
+
+
+_SAMPLES = (
+    Sample(shapes=((8,),)),
+    Sample(shapes=((3, 33, 2),), values={"axes": (1,)}),
+    Sample(shapes=((3, 4, 5),), values={"axes": (-1, 0), "keepdims": 1}),
+    Sample(shapes=((),)),
+    Sample(shapes=((9, 257),), values={"axes": (1,)}, fills=("wide",)),
+    Sample(shapes=((2, 0, 3),), values={"axes": (0,)}),
+    Sample(shapes=((4, 31),), values={"axes": (1,)}, fills=("special",)),
+)
+
+REDUCE_SUM = _reduction(
+    9,
+    "reduce_sum",
+    reduce_sum,
+    Standard(name="ReduceSum", opset=13, note="8- and 16-bit integers are ours"),
+    summary="Sum over dimensions.",
+    formula="output = sum(input over axes)",
+    notes=("The dtype stays: integers wrap. An empty sum is 0.",),
+    tolerance=Tolerance(
+        ulps=1.0,
+        length=_length,
+        magnitude=_absolute_sum,
+        reason="Any order of summation: one rounding in the accumulator per element, relative to "
+        "the sum of absolute values, and one of the result.",
+    ),
+    samples=(*_SAMPLES, Sample(shapes=((2, 0),), values={"axes": (1,)})),
+    source="ONNX node tests reduce_sum_*; torch.sum",
+)
+
+REDUCE_MAX = _reduction(
+    10,
+    "reduce_max",
+    reduce_max,
+    Standard(name="ReduceMax", opset=13, note="16-bit integers are ours"),
+    summary="Largest element over dimensions.",
+    formula="output = max(input over axes)",
+    notes=("NaN wins. A maximum of no elements is INVALID_ARGUMENT, unless the output is empty.",),
+    tolerance=Tolerance(),
+    samples=_SAMPLES,
+    source="ONNX node tests reduce_max_*; torch.amax",
+)
+
+ARGMAX = Operation(
+    number=19,
+    name="argmax",
+    summary="Index of the largest element along a dimension.",
+    formula="output = the first i with input[..., i, ...] = max",
+    inputs=(Operand(name="input", summary="Rank 1 or more."),),
+    output=Operand(name="output", summary="int64; the shape of input without the axis."),
+    family="argmax",
+    dtypes=(*FLOATS, *INTEGERS),
+    semantics=argmax,
+    notes=(
+        "The first of equals; the first NaN if there is one. An axis of size 0 is "
+        "INVALID_ARGUMENT, unless the output is empty.",
+    ),
+    standard=Standard(name="ArgMax", opset=13, note="select_last_index 0; default axis -1"),
+    attributes=(
+        Attribute(
+            name="axis",
+            summary="The dimension to search; below 0 from the last.",
+            default=-1,
+            minimum=-8,
+            maximum=7,
+        ),
+        _KEEPDIMS,
+    ),
+    config="wia_argmax_config_t",
+    tolerance=Tolerance(),
+    flops=_count,
+    samples=(
+        Sample(shapes=((8,),)),
+        Sample(shapes=((5, 33),)),
+        Sample(shapes=((3, 4, 5),), values={"axis": 1, "keepdims": 1}),
+        Sample(shapes=((4, 9),), values={"axis": 0}, fills=("special",)),
+        Sample(shapes=((0, 3),)),
+    ),
+    source="ONNX node tests argmax_*; torch.argmax",
+)
+
+OPERATIONS = (REDUCE_SUM, REDUCE_MAX, ARGMAX)
