@@ -64,8 +64,8 @@ wia_status_t wia__set_output(const wia__infer_t *call, wia_dtype_t dtype, const 
   return WIA_STATUS_OK;
 }
 
-wia_status_t wia__check_rank(const wia__infer_t *call, uint32_t index, uint32_t minimum,
-                             uint32_t maximum) {
+wia_status_t wia__expect_rank(const wia__infer_t *call, uint32_t index, uint32_t minimum,
+                              uint32_t maximum) {
   char text[WIA__SHAPE_TEXT], expected[40];
   const wia_shape_t *input = &call->inputs[index];
   if (input->rank >= minimum && input->rank <= maximum)
@@ -81,8 +81,8 @@ wia_status_t wia__check_rank(const wia__infer_t *call, uint32_t index, uint32_t 
                    wia__format_shape(text, input->shape, input->rank), input->rank, expected);
 }
 
-wia_status_t wia__check_shape(const wia__infer_t *call, uint32_t index, const int64_t *shape,
-                              uint32_t rank) {
+wia_status_t wia__expect_shape(const wia__infer_t *call, uint32_t index, const int64_t *shape,
+                               uint32_t rank) {
   char given[WIA__SHAPE_TEXT], expected[WIA__SHAPE_TEXT];
   const wia_shape_t *input = &call->inputs[index];
   if (input->rank == rank && memcmp(input->shape, shape, rank * sizeof *shape) == 0)
@@ -93,7 +93,7 @@ wia_status_t wia__check_shape(const wia__infer_t *call, uint32_t index, const in
                    wia__format_shape(expected, shape, rank));
 }
 
-wia_status_t wia__check_dtype(const wia__infer_t *call, uint32_t index, wia_dtype_t expected) {
+wia_status_t wia__expect_dtype(const wia__infer_t *call, uint32_t index, wia_dtype_t expected) {
   const wia_shape_t *input = &call->inputs[index];
   if (input->dtype == expected)
     return WIA_STATUS_OK;
@@ -104,8 +104,8 @@ wia_status_t wia__check_dtype(const wia__infer_t *call, uint32_t index, wia_dtyp
                    wia_get_dtype_name(call->inputs[0].dtype));
 }
 
-wia_status_t wia__check_axis(const wia__infer_t *call, const char *name, int64_t axis,
-                             uint32_t rank, uint32_t *out_axis) {
+wia_status_t wia__expect_axis(const wia__infer_t *call, const char *name, int64_t axis,
+                              uint32_t rank, uint32_t *out_axis) {
   const int64_t limit = (int64_t)rank;
   if (axis >= -limit && axis < limit) {
     *out_axis = (uint32_t)(axis < 0 ? axis + limit : axis);

@@ -40,15 +40,15 @@ wia_status_t wia__set_output(const wia__infer_t *call, wia_dtype_t dtype, const 
                              uint32_t rank);
 
 /* That an input has a rank in a range; exactly a shape; a dtype. */
-wia_status_t wia__check_rank(const wia__infer_t *call, uint32_t index, uint32_t minimum,
-                             uint32_t maximum);
-wia_status_t wia__check_shape(const wia__infer_t *call, uint32_t index, const int64_t *shape,
-                              uint32_t rank);
-wia_status_t wia__check_dtype(const wia__infer_t *call, uint32_t index, wia_dtype_t expected);
+wia_status_t wia__expect_rank(const wia__infer_t *call, uint32_t index, uint32_t minimum,
+                              uint32_t maximum);
+wia_status_t wia__expect_shape(const wia__infer_t *call, uint32_t index, const int64_t *shape,
+                               uint32_t rank);
+wia_status_t wia__expect_dtype(const wia__infer_t *call, uint32_t index, wia_dtype_t expected);
 
 /* The dimension that an axis names, counted from the last when negative. */
-wia_status_t wia__check_axis(const wia__infer_t *call, const char *name, int64_t axis,
-                             uint32_t rank, uint32_t *out_axis);
+wia_status_t wia__expect_axis(const wia__infer_t *call, const char *name, int64_t axis,
+                              uint32_t rank, uint32_t *out_axis);
 
 /* Broadcasts b's shape into a's, by numpy's rules. False: they don't go together. */
 bool wia__broadcast_shape(wia_shape_t *a, const int64_t *shape, uint32_t rank);

@@ -71,17 +71,17 @@ static wia_status_t check_groups(const wia__infer_t *call, int64_t groups) {
 wia_status_t wia__infer_conv2d(const wia__infer_t *call) {
   const wia_shape_t *input = &call->inputs[0], *weight = &call->inputs[1];
   const wia_dtype_t dtype = wia__product_dtype(input->dtype);
-  wia_status_t status = wia__check_rank(call, 0, 4, 4);
+  wia_status_t status = wia__expect_rank(call, 0, 4, 4);
   if (!status)
-    status = wia__check_rank(call, 1, 4, 4);
+    status = wia__expect_rank(call, 1, 4, 4);
   if (!status)
-    status = wia__check_dtype(call, 1, input->dtype);
+    status = wia__expect_dtype(call, 1, input->dtype);
   if (!status)
     status = check_groups(call, wia__attribute(call, "groups"));
   if (!status && wia__has_input(call, 2)) {
-    status = wia__check_shape(call, 2, weight->shape, 1);
+    status = wia__expect_shape(call, 2, weight->shape, 1);
     if (!status)
-      status = wia__check_dtype(call, 2, dtype);
+      status = wia__expect_dtype(call, 2, dtype);
   }
   if (status)
     return status;
@@ -113,7 +113,7 @@ wia_status_t wia__infer_max_pool2d(const wia__infer_t *call) {
   const bool ceil_mode = wia__attribute(call, "ceil_mode") != 0;
   uint32_t count;
   const wia_scalar_t *kernel = wia__attribute_list(call, "kernel", &count);
-  wia_status_t status = wia__check_rank(call, 0, 4, 4);
+  wia_status_t status = wia__expect_rank(call, 0, 4, 4);
   if (status)
     return status;
   if (kernel[0].i64 < 1 || kernel[1].i64 < 1)

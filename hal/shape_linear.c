@@ -25,9 +25,9 @@ wia_status_t wia__infer_matmul(const wia__infer_t *call) {
   const wia_shape_t *a = &call->inputs[0], *b = &call->inputs[1];
   const bool transpose_a = wia__attribute(call, "transpose_a") != 0;
   const bool transpose_b = wia__attribute(call, "transpose_b") != 0;
-  wia_status_t status = wia__check_rank(call, 0, 1, WIA_MAX_RANK);
+  wia_status_t status = wia__expect_rank(call, 0, 1, WIA_MAX_RANK);
   if (!status)
-    status = wia__check_rank(call, 1, 1, WIA_MAX_RANK);
+    status = wia__expect_rank(call, 1, 1, WIA_MAX_RANK);
   if (status)
     return status;
   if (transpose_a && a->rank == 1)
@@ -60,9 +60,9 @@ wia_status_t wia__infer_matmul(const wia__infer_t *call) {
 
 wia_status_t wia__infer_addmm(const wia__infer_t *call) {
   const wia_shape_t *input = &call->inputs[0], *a = &call->inputs[1], *b = &call->inputs[2];
-  wia_status_t status = wia__check_rank(call, 1, 2, 2);
+  wia_status_t status = wia__expect_rank(call, 1, 2, 2);
   if (!status)
-    status = wia__check_rank(call, 2, 2, 2);
+    status = wia__expect_rank(call, 2, 2, 2);
   if (status)
     return status;
   if (a->shape[1] != b->shape[0])
@@ -84,20 +84,20 @@ wia_status_t wia__infer_addmm(const wia__infer_t *call) {
 wia_status_t wia__infer_linear(const wia__infer_t *call) {
   const wia_shape_t *input = &call->inputs[0], *weight = &call->inputs[1];
   const wia_dtype_t dtype = wia__product_dtype(input->dtype);
-  wia_status_t status = wia__check_rank(call, 0, 1, WIA_MAX_RANK);
+  wia_status_t status = wia__expect_rank(call, 0, 1, WIA_MAX_RANK);
   if (!status)
-    status = wia__check_rank(call, 1, 2, 2);
+    status = wia__expect_rank(call, 1, 2, 2);
   if (!status)
-    status = wia__check_dtype(call, 1, input->dtype);
+    status = wia__expect_dtype(call, 1, input->dtype);
   if (status)
     return status;
   const int64_t k = input->shape[input->rank - 1];
   if (k != weight->shape[1])
     return wrong_k(call, 0, 1, k, weight->shape[1], " (weight is [out, in])");
   if (wia__has_input(call, 2)) {
-    status = wia__check_shape(call, 2, weight->shape, 1);
+    status = wia__expect_shape(call, 2, weight->shape, 1);
     if (!status)
-      status = wia__check_dtype(call, 2, dtype);
+      status = wia__expect_dtype(call, 2, dtype);
     if (status)
       return status;
   }

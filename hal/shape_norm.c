@@ -7,8 +7,8 @@ static wia_status_t same_shape(const wia__infer_t *call) {
 }
 
 static wia_status_t read_axis(const wia__infer_t *call, uint32_t *out_axis) {
-  return wia__check_axis(call, "axis", wia__attribute(call, "axis"), call->inputs[0].rank,
-                         out_axis);
+  return wia__expect_axis(call, "axis", wia__attribute(call, "axis"), call->inputs[0].rank,
+                          out_axis);
 }
 
 wia_status_t wia__infer_softmax(const wia__infer_t *call) {
@@ -23,14 +23,14 @@ wia_status_t wia__infer_layer_norm(const wia__infer_t *call) {
   wia_status_t status = read_axis(call, &axis);
   for (uint32_t i = 1; !status && i < call->input_count; i++)
     if (wia__has_input(call, i))
-      status = wia__check_shape(call, i, input->shape + axis, input->rank - axis);
+      status = wia__expect_shape(call, i, input->shape + axis, input->rank - axis);
   return status ? status : same_shape(call);
 }
 
 wia_status_t wia__infer_batch_norm(const wia__infer_t *call) {
-  wia_status_t status = wia__check_rank(call, 0, 2, WIA_MAX_RANK);
+  wia_status_t status = wia__expect_rank(call, 0, 2, WIA_MAX_RANK);
   for (uint32_t i = 1; !status && i < call->input_count; i++)
     if (wia__has_input(call, i))
-      status = wia__check_shape(call, i, call->inputs[0].shape + 1, 1);
+      status = wia__expect_shape(call, i, call->inputs[0].shape + 1, 1);
   return status ? status : same_shape(call);
 }

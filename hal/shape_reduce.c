@@ -45,7 +45,7 @@ wia_status_t wia__infer_reduce(const wia__infer_t *call) {
   const wia_scalar_t *axes = wia__attribute_list(call, "axes", &count);
   for (uint32_t i = 0; i < count; i++) {
     uint32_t axis;
-    const wia_status_t status = wia__check_axis(call, "axes", axes[i].i64, input->rank, &axis);
+    const wia_status_t status = wia__expect_axis(call, "axes", axes[i].i64, input->rank, &axis);
     if (status)
       return status;
     if (reduced >> axis & 1)
@@ -67,7 +67,7 @@ wia_status_t wia__infer_reduce(const wia__infer_t *call) {
 wia_status_t wia__infer_argmax(const wia__infer_t *call) {
   uint32_t axis;
   wia_status_t status =
-      wia__check_axis(call, "axis", wia__attribute(call, "axis"), call->inputs[0].rank, &axis);
+      wia__expect_axis(call, "axis", wia__attribute(call, "axis"), call->inputs[0].rank, &axis);
   if (!status)
     status = check_not_empty(call, 1u << axis);
   return status ? status : set_reduced(call, WIA_INT64, 1u << axis);
