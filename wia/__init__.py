@@ -1,0 +1,89 @@
+"""WIA: one interface to AI accelerators, with their drivers as plugins.
+
+>>> import wia
+>>> with wia.Context("reference") as ctx:
+...     (ctx.tensor([1.0, 2.0]) + 1).tolist()
+[2.0, 3.0]
+"""
+
+from __future__ import annotations
+
+from wia._context import Context
+from wia._device import (
+    Device,
+    LoadRecord,
+    MemoryInfo,
+    PlanCacheStats,
+    devices,
+    find_device,
+    load_report,
+)
+from wia._errors import (
+    AbortedError,
+    AlreadyExistsError,
+    ArgumentTypeError,
+    CancelledError,
+    DataLossError,
+    DeadlineExceededError,
+    DeviceLostError,
+    FailedPreconditionError,
+    ForkedError,
+    IncompatibleError,
+    InternalError,
+    InvalidArgumentError,
+    InvalidHandleError,
+    NotFoundError,
+    OutOfRangeError,
+    PermissionDeniedError,
+    ResourceExhaustedError,
+    UnauthenticatedError,
+    UnavailableError,
+    UnimplementedError,
+    UnknownError,
+    WiaError,
+)
+from wia._event import Event
+from wia._plan import Plan
+from wia._registration import register_driver
+from wia._stream import Stream
+from wia._tensor import Tensor
+from wia._version import __version__
+
+__all__ = [
+    "AbortedError",
+    "AlreadyExistsError",
+    "ArgumentTypeError",
+    "CancelledError",
+    "Context",
+    "DataLossError",
+    "DeadlineExceededError",
+    "Device",
+    "DeviceLostError",
+    "Event",
+    "FailedPreconditionError",
+    "ForkedError",
+    "IncompatibleError",
+    "InternalError",
+    "InvalidArgumentError",
+    "InvalidHandleError",
+    "LoadRecord",
+    "MemoryInfo",
+    "NotFoundError",
+    "OutOfRangeError",
+    "PermissionDeniedError",
+    "Plan",
+    "PlanCacheStats",
+    "ResourceExhaustedError",
+    "Stream",
+    "Tensor",
+    "UnauthenticatedError",
+    "UnavailableError",
+    "UnimplementedError",
+    "UnknownError",
+    "WiaError",
+    "__version__",
+    "devices",
+    "find_device",
+    "load_report",
+    "register_driver",
+]

@@ -1,0 +1,74 @@
+"""Attributes of operations, from keyword arguments to the structs of the C side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from wia._dtype import dtype_code
+from wia._errors import ArgumentTypeError, InvalidArgumentError, NotFoundError, check
+from wia._native import NULL, ffi, lib
+
+if TYPE_CHECKING:
+    from wia.catalog import Operation
+
+__all__ = ["find_operation", "pack_attributes"]
+
+
+def find_operation(op: str | int) -> Operation:
+    """The catalog entry of an operation by its name or number. Raises NotFoundError."""
+    from wia.catalog import BY_NAME, OPERATIONS
+
+    if isinstance(op, str):
+        if op not in BY_NAME:
+            check(lib.wia_find_op(op.encode("utf-8", "replace"), ffi.new("wia_op_t *")))
+        return BY_NAME[op]
+    for entry in OPERATIONS:
+        if entry.number == op:
+            return entry
+    raise NotFoundError(f"{op!r} was given as operation; expected a name or a WIA_OP_* number.")
+
+
+def pack_attributes(entry: Operation, values: Mapping[str, object]) -> tuple[Any, int, object]:
+    """A `wia_attribute_t *`, its length, and what has to live as long as it is used.
+
+    Raises InvalidArgumentError for a name that the operation doesn't have, ArgumentTypeError for
+    a value of a wrong type. Ranges are checked by the library.
+    """
+    if not values:
+        return NULL, 0, None
+    attributes = ffi.new("wia_attribute_t[]", len(values))
+    kept: list[Any] = [attributes]
+    kinds = {item.name: item.kind for item in entry.attributes}
+    kinds.update({scalar.name: "float" for scalar in entry.scalars})
+    for attribute, (name, value) in zip(attributes, values.items(), strict=True):
+        if name not in kinds:
+            raise InvalidArgumentError(
+                f"{entry.name} was given the attribute {name!r}; it has "
+                f"{', '.join(kinds) or 'no attributes'}."
+            )
+        kept.append(ffi.new("char[]", name.encode()))
+        attribute.name = kept[-1]
+        kept.append(_fill(attribute, entry.name, name, kinds[name], value))
+    return attributes, len(values), kept
+
+
+def _fill(attribute: Any, op: str, name: str, kind: str, value: object) -> Any:
+    """Sets type, count and data; returns the data."""
+    if kind == "dtype":
+        attribute.type = lib.WIA_ATTRIBUTE_DTYPE
+        data = ffi.new("int32_t[]", [dtype_code(value)])
+    else:
+        items = list(value) if isinstance(value, Sequence) else [value]
+        attribute.type = lib.WIA_ATTRIBUTE_FLOAT64 if kind == "float" else lib.WIA_ATTRIBUTE_INT64
+        try:
+            data = ffi.new("double[]" if kind == "float" else "int64_t[]", items)
+        except (TypeError, OverflowError):
+            wanted = "a number" if kind == "float" else "an integer or a sequence of integers"
+            raise ArgumentTypeError(
+                f"{op} was given {name}={value!r}; expected {wanted}."
+            ) from None
+    attribute.count = len(data)
+    attribute.data = data
+    return data
+

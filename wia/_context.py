@@ -1,0 +1,201 @@
+"""Contexts: one user's connection to one device."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NoReturn
+
+from wia import _device
+from wia._attributes import find_operation, pack_attributes
+from wia._dtype import dtype_code
+from wia._errors import ArgumentTypeError, InvalidArgumentError, check
+from wia._native import NULL, ffi, lib
+from wia._operations import Operations
+from wia._plan import Plan
+from wia._resource import Resource, destroyer
+from wia._stream import Stream
+from wia._tensor import Tensor, allocate, handles, shape_of
+from wia._transfer import as_array
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from wia._device import Device
+
+__all__ = ["Context"]
+
+_CACHE_SIZE = 4096
+
+
+class Context(Resource, Operations):
+    """A connection to a device, given by name ("npu:0", "npu"), as Device, or left to WIA.
+
+    It has one method per operation of the catalog. Tensors, streams and plans that were made with
+    it stay usable after it is closed.
+
+    >>> import wia
+    >>> with wia.Context("reference") as ctx:
+    ...     ctx.matmul(ctx.tensor([[1.0, 2.0]]), ctx.tensor([[3.0], [4.0]])).tolist()
+    [[11.0]]
+    """
+
+    __slots__ = ("_device", "_inferred")
+    _destroy = destroyer("context")
+
+    def __init__(self, device: str | Device | None = None) -> None:
+        """Opens the device. Raises NotFoundError, or what its driver raises."""
+        if device is None or isinstance(device, str):
+            device = _device.find_device(device or "")
+        elif not isinstance(device, _device.Device):
+            raise ArgumentTypeError(
+                f"{device!r} was given as device; expected a name such as 'reference:0', a Device "
+                "of wia.devices(), or None for the default device."
+            )
+        out = ffi.new("wia_context_t **")
+        check(lib.wia_create_context(out, device.id))
+        super().__init__(out[0])
+        self._device = device
+        self._inferred: dict[object, tuple[tuple[int, ...], int]] = {}
+
+    @property
+    def device(self) -> Device:
+        """The device, as it was when the context was made."""
+        return self._device
+
+    def tensor(
+        self, value: ArrayLike | Tensor, dtype: object = None, *, stream: Stream | None = None
+    ) -> Tensor:
+        """Copies an array, nested lists, a number, or a tensor of any device into a new tensor.
+
+        Arrays keep their dtype unless one is given; Python floats become float32. With a stream
+        the copy is enqueued; value must not be changed until it is done.
+        """
+        if isinstance(value, Tensor):
+            copy = value.copy() if value.device.id == self._device.id else value
+            moved = copy.to(self)
+            return moved if dtype is None else self.cast(moved, dtype=dtype)
+        array, code = as_array(value, None if dtype is None else dtype_code(dtype))
+        tensor = allocate(self, array.shape, code)
+        tensor.write(array, stream=stream)
+        return tensor
+
+    def empty(self, shape: int | Sequence[int], dtype: object = "float32") -> Tensor:
+        """A new tensor whose elements are not set."""
+        return allocate(self, shape_of(shape), dtype_code(dtype))
+
+    def zeros(self, shape: int | Sequence[int], dtype: object = "float32") -> Tensor:
+        """A new tensor of zeros."""
+        return self.full(shape, 0, dtype)
+
+    def full(
+        self, shape: int | Sequence[int], value: object, dtype: object = "float32"
+    ) -> Tensor:
+        """A new tensor with all elements of one value."""
+        tensor = allocate(self, shape_of(shape), dtype_code(dtype))
+        tensor.fill(value)
+        return tensor
+
+    def stream(self) -> Stream:
+        """A new stream on the context's device."""
+        return Stream(self)
+
+    def plan(
+        self,
+        op: str | int,
+        inputs: Sequence[Tensor | None],
+        outputs: Sequence[Tensor],
+        **attributes: object,
+    ) -> Plan:
+        """Prepares an operation once for these layouts, to be run many times."""
+        return Plan(self, op, inputs, outputs, **attributes)
+
+    def execute(
+        self,
+        op: str | int,
+        inputs: Sequence[Tensor | None],
+        outputs: Sequence[Tensor] | None = None,
+        *,
+        stream: Stream | None = None,
+        **attributes: object,
+    ) -> Sequence[Tensor]:
+        """Runs any operation by name or number, and returns the outputs; None makes new ones."""
+        entry = find_operation(op)
+        if outputs is None:
+            outputs = [self._new_output(entry.number, tuple(inputs), attributes)]
+        packed, count, kept = pack_attributes(entry, attributes)
+        given = handles(inputs)
+        made = handles(outputs)
+        check(
+            lib.wia_execute(
+                self._handle,
+                entry.number,
+                given,
+                len(inputs),
+                made,
+                len(outputs),
+                packed,
+                count,
+                NULL if stream is None else stream._handle,
+            )
+        )
+        del kept
+        return outputs
+
+    # -- what the generated methods use -----------------------------------------------------------
+
+    def _new_output(
+        self,
+        op: int,
+        inputs: tuple[Tensor | None, ...],
+        attributes: Mapping[str, object] | None = None,
+    ) -> Tensor:
+        """A tensor for the output of an operation, as the library's shape rule says.
+
+        What the rules said is remembered for calls without attributes.
+        """
+        if attributes:
+            return allocate(self, *self._infer(op, inputs, attributes))
+        key = (op, *[t if t is None else (t._code, t._shape) for t in inputs])
+        found = self._inferred.get(key)
+        if found is None:
+            found = self._infer(op, inputs, {})
+            if len(self._inferred) >= _CACHE_SIZE:
+                self._inferred.clear()
+            self._inferred[key] = found
+        return allocate(self, *found)
+
+    def _infer(
+        self, op: int, inputs: Sequence[Tensor | None], attributes: Mapping[str, object]
+    ) -> tuple[tuple[int, ...], int]:
+        """Shape and dtype number of the output of an operation."""
+        shapes = ffi.new("wia_shape_t[]", len(inputs))
+        for shape, tensor in zip(shapes, inputs, strict=True):
+            if tensor is not None:
+                shape.dtype = tensor._code
+                shape.rank = len(tensor._shape)
+                shape.shape = tensor._shape
+        packed, count, kept = pack_attributes(find_operation(op), attributes)
+        out = ffi.new("wia_shape_t *")
+        check(lib.wia_infer_outputs(op, shapes, len(inputs), packed, count, out, 1))
+        del kept
+        return tuple(out.shape[0 : out.rank]), out.dtype
+
+    def _refuse_operands(self, function: str, **operands: object) -> NoReturn:
+        """Raises the error for a call that failed because an operand is of another type."""
+        for name, value in operands.items():
+            expected = Stream if name == "stream" else Tensor
+            if value is not None and not isinstance(value, expected):
+                raise ArgumentTypeError(
+                    f"{function} was given {type(value).__module__}.{type(value).__qualname__} as "
+                    f"{name}; expected a wia.{expected.__name__}"
+                    + (". ctx.tensor(...) makes one of it." if expected is Tensor else "."),
+                    function=function,
+                )
+        raise InvalidArgumentError(
+            f"{function} was given None for an operand that it needs.", function=function
+        )
+
+    def __repr__(self) -> str:
+        state = ", closed" if self.closed else ""
+        return f"wia.Context({self._device.name!r}{state})"
+

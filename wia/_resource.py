@@ -1,0 +1,67 @@
+"""Objects that hold a handle: closing them, and the net for those that nobody closed."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any, ClassVar, NoReturn, Self
+
+from wia._native import NULL, ffi, lib
+
+__all__ = ["Resource", "destroyer"]
+
+
+class Resource:
+    """Base of contexts, streams, events and plans: a context manager with close().
+
+    An object that is collected without having been closed is destroyed too, with a ResourceWarning.
+    """
+
+    __slots__ = ("__weakref__", "_handle")
+
+    _destroy: ClassVar[Any]
+    """The C function that destroys the handle."""
+
+    def __init__(self, handle: Any) -> None:
+        self._handle = handle
+
+    @property
+    def closed(self) -> bool:
+        """Whether close() was called."""
+        return bool(self._handle == NULL)
+
+    def close(self) -> None:
+        """Gives the object back; what was made with it lives on. Later calls do nothing."""
+        handle, self._handle = self._handle, ffi.cast(ffi.typeof(self._handle), 0)
+        if handle != NULL:
+            type(self)._destroy(handle)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        handle = getattr(self, "_handle", None)
+        if handle is None or handle == NULL:
+            return
+        if not sys.is_finalizing():
+            warnings.warn(
+                f"{self!r} was never closed. Use it in a with statement, or call close().",
+                ResourceWarning,
+                stacklevel=2,
+                source=self,
+            )
+        self.close()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            f"A {type(self).__name__} can't be pickled: it belongs to this process. Create one where "
+            "it is needed."
+        )
+
+
+def destroyer(name: str) -> Any:
+    """The C function wia_destroy_<name>, without binding to an instance."""
+    return staticmethod(getattr(lib, f"wia_destroy_{name}"))

@@ -1,0 +1,110 @@
+"""Streams: queues of asynchronous work, in order each."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from wia import _host
+from wia._errors import check
+from wia._native import ffi, lib
+from wia._resource import Resource, destroyer
+from wia._wait import wait
+
+if TYPE_CHECKING:
+    from wia._context import Context
+    from wia._event import Event
+
+__all__ = ["Stream", "enqueue_with"]
+
+
+class Stream(Resource):
+    """A queue of work on the device of a context.
+
+    >>> import wia
+    >>> with wia.Context("reference") as ctx, ctx.stream() as stream:
+    ...     total = ctx.add(ctx.tensor([1.0, 2.0]), ctx.tensor([3.0, 4.0]), stream=stream)
+    ...     stream.synchronize(timeout=10)
+    ...     total.tolist()
+    [4.0, 6.0]
+    """
+
+    __slots__ = ("_context",)
+    _destroy = destroyer("stream")
+
+    def __init__(self, context: Context) -> None:
+        out = ffi.new("wia_stream_t **")
+        check(lib.wia_create_stream(out, context._handle))
+        super().__init__(out[0])
+        self._context = context
+
+    @property
+    def context(self) -> Context:
+        """The context that the stream was made with."""
+        return self._context
+
+    @property
+    def done(self) -> bool:
+        """Whether all work enqueued so far is done. Raises the error of the first that failed."""
+        done = ffi.new("uint32_t *")
+        check(lib.wia_query_stream(self._handle, done))
+        return bool(done[0])
+
+    def synchronize(self, timeout: float | None = None) -> None:
+        """Waits until all work enqueued so far is done.
+
+        Raises DeadlineExceededError after timeout seconds, and the error of the first work that
+        failed, each time, until reset().
+        """
+        handle, done = self._handle, ffi.new("uint32_t *")
+        wait(
+            repr(self),
+            lambda left: int(lib.wia_synchronize_stream(handle, left)),
+            lambda: lib.wia_query_stream(handle, done) != 0,
+            timeout,
+        )
+
+    def wait(self, event: Event) -> None:
+        """Makes later work on this stream wait for the event's point; doesn't wait itself."""
+        check(lib.wia_enqueue_wait(self._handle, event._handle))
+
+    def reset(self) -> None:
+        """Makes a failed stream usable again: drops its queue and forgets the error."""
+        check(lib.wia_reset_stream(self._handle))
+
+    def __repr__(self) -> str:
+        state = "closed" if self.closed else f"{int(ffi.cast('uintptr_t', self._handle)):#x}"
+        return f"wia.Stream({state}, device={self._context.device.name!r})"
+
+
+# Host memory that enqueued copies read or write, each with an event recorded behind its copy.
+_in_use: list[tuple[Any, object]] = []
+_lock = threading.Lock()
+
+
+def enqueue_with(stream: Stream, value: object, enqueue: Callable[[], int]) -> None:
+    """Enqueues work that uses the memory of a Python object, and keeps it alive until it is done."""
+    out = ffi.new("wia_event_t **")
+    check(lib.wia_create_event(out, stream._context._handle))
+    event = ffi.gc(out[0], lib.wia_destroy_event)
+    with _lock:
+        _in_use[:] = [entry for entry in _in_use if _is_pending(entry[0])]
+        check(enqueue())
+        _in_use.append((event, value))
+        check(lib.wia_record_event(event, stream._handle))
+
+
+def _is_pending(event: Any) -> bool:
+    state = ffi.new("int32_t *")
+    return not lib.wia_query_event(event, state) and state[0] == lib.WIA_EVENT_PENDING
+
+
+def _wait_for_all() -> None:
+    """At exit: the interpreter is about to free the memory that copies still use."""
+    with _lock:
+        for event, _ in _in_use:
+            lib.wia_wait_event(event, 10_000_000_000)
+
+
+_host.at_exit(_wait_for_all)

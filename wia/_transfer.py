@@ -1,0 +1,225 @@
+"""Elements of tensors on the host: numpy arrays in and out, views on host memory, texts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from wia import _dtype
+from wia._errors import (
+    ArgumentTypeError,
+    InvalidArgumentError,
+    UnimplementedError,
+    WiaError,
+    check,
+)
+from wia._native import NULL, ffi, lib
+from wia._packed import pack, unpack
+from wia._stream import enqueue_with
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from wia._context import Context
+    from wia._stream import Stream
+    from wia._tensor import Tensor
+
+__all__ = ["copy", "describe", "fill", "read", "to_numpy", "view_on_host", "write"]
+
+Array = "np.ndarray[Any, Any]"
+
+
+def _pointer(array: np.ndarray[Any, Any]) -> Any:
+    """Where an array's data begins; custom dtypes don't export the buffer protocol."""
+    return ffi.cast("void *", array.__array_interface__["data"][0])
+
+
+def as_array(value: object, code: int | None) -> tuple[np.ndarray[Any, Any], int]:
+    """Any array-like as a row-major array in native byte order, and its dtype's number."""
+    import numpy as np
+
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError) as error:
+        raise InvalidArgumentError(f"This is no array: {error}") from None
+    if code is None:
+        is_plain = not isinstance(value, np.ndarray | np.generic) and not hasattr(
+            value, "__array__"
+        )
+        code = _dtype.dtype_code("float32" if is_plain and array.dtype == float else array.dtype)
+    wanted = _dtype.numpy_dtype(code)
+    try:
+        return np.ascontiguousarray(array, wanted).reshape(array.shape), code
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidArgumentError(
+            f"{type(value).__qualname__} of {array.dtype} doesn't convert to {wanted}: {error}"
+        ) from None
+
+
+def write(tensor: Tensor, value: object, stream: Stream | None) -> None:
+    """Copies an array-like into a tensor, broadcast to its shape."""
+    import numpy as np
+
+    array, code = as_array(value, tensor._code)
+    if array.shape != tensor._shape:
+        try:
+            array = np.ascontiguousarray(np.broadcast_to(array, tensor._shape))
+        except ValueError:
+            raise InvalidArgumentError(
+                f"An array of shape {array.shape} was given for a tensor of shape {tensor._shape}."
+            ) from None
+    bits = _dtype.BITS[code]
+    data = pack(array, bits) if bits < 8 else array
+    handle, pointer = tensor._handle, _pointer(data)
+    if stream is None:
+        check(lib.wia_write_tensor(handle, pointer, data.nbytes, NULL))
+    else:
+        enqueue_with(
+            stream,
+            data,
+            lambda: int(lib.wia_write_tensor(handle, pointer, data.nbytes, stream._handle)),
+        )
+
+
+def read(tensor: Tensor, out: np.ndarray[Any, Any], stream: Stream | None) -> None:
+    """Copies a tensor into an array of its shape and dtype."""
+    import numpy as np
+
+    if (
+        not isinstance(out, np.ndarray)
+        or out.shape != tensor._shape
+        or out.dtype != tensor.dtype
+        or not out.flags.c_contiguous
+        or not out.flags.writeable
+        or _dtype.BITS[tensor._code] < 8
+    ):
+        given = f"{out.dtype}{list(out.shape)}" if hasattr(out, "dtype") else type(out).__qualname__
+        raise InvalidArgumentError(
+            f"{given} was given to read into; expected a writable, contiguous array of "
+            f"{tensor.dtype}{list(tensor._shape)} with elements of at least 8 bits."
+        )
+    handle, pointer = tensor._handle, _pointer(out)
+    if stream is None:
+        check(lib.wia_read_tensor(handle, pointer, out.nbytes, NULL))
+    else:
+        enqueue_with(
+            stream,
+            out,
+            lambda: int(lib.wia_read_tensor(handle, pointer, out.nbytes, stream._handle)),
+        )
+
+
+def to_numpy(tensor: Tensor) -> np.ndarray[Any, Any]:
+    """A copy of the elements."""
+    import math
+
+    import numpy as np
+
+    code, shape = tensor._code, tensor._shape
+    bits = _dtype.BITS[code]
+    if bits >= 8:
+        array = np.empty(shape, _dtype.numpy_dtype(code))
+        check(lib.wia_read_tensor(tensor._handle, _pointer(array), array.nbytes, NULL))
+        return array
+    data = np.empty(-(-math.prod(shape) * bits // 8), np.uint8)
+    check(lib.wia_read_tensor(tensor._handle, _pointer(data), data.nbytes, NULL))
+    return unpack(data, _dtype.numpy_dtype(code), bits, shape)
+
+
+class _HostMemory:
+    """The memory of a tensor for numpy, which keeps this object, and so the tensor, alive."""
+
+    __slots__ = ("__array_interface__", "_tensor")
+
+    def __init__(self, tensor: Tensor, kind: str, width: int, address: int) -> None:
+        self._tensor = tensor
+        self.__array_interface__ = {
+            "version": 3,
+            "shape": tensor.shape,
+            "strides": tuple(stride * width for stride in tensor.strides),
+            "typestr": kind,
+            "data": (address, False),
+        }
+
+
+def view_on_host(tensor: Tensor) -> np.ndarray[Any, Any]:
+    """An array on a tensor's own memory."""
+    import numpy as np
+
+    bits = _dtype.BITS[tensor._code]
+    if "host_addressable" not in tensor.device.flags:
+        raise UnimplementedError(
+            f"{tensor.device.name} has no host addresses, so numpy can't look into its memory. "
+            "t.numpy() makes a copy."
+        )
+    if bits < 8:
+        raise UnimplementedError(
+            f"Elements of {tensor.dtype} share bytes, which numpy can't show. t.numpy() makes a copy."
+        )
+    info = tensor._info()
+    dtype = tensor.dtype
+    if info.element_count == 0:
+        return np.empty(tensor.shape, dtype)
+    # A copy of one byte waits for the work in flight on the memory, and tells of its failure.
+    byte = ffi.new("char *")
+    source = ffi.cast("void *", info.address)
+    check(lib.wia_copy_device_to_host(byte, source, 1, NULL))
+    kind = dtype.str if dtype.isbuiltin == 1 else f"|V{bits // 8}"
+    return np.asarray(_HostMemory(tensor, kind, bits // 8, info.address)).view(dtype)
+
+
+def fill(tensor: Tensor, value: object) -> None:
+    """Sets all elements to a number."""
+    import numpy as np
+
+    array, code = as_array(np.asarray(value), tensor._code)
+    if array.shape != ():
+        raise ArgumentTypeError(f"{value!r} was given to fill with; expected one number.")
+    info = tensor._info()
+    if info.element_count == 0:
+        return
+    bits = _dtype.BITS[code]
+    if not info.contiguous or bits < 8:
+        write(tensor, array, None)
+        return
+    target = ffi.cast("void *", info.address)
+    check(lib.wia_fill_memory(target, _pointer(array), bits // 8, info.size, NULL))
+
+
+def copy(destination: Tensor, source: Tensor) -> None:
+    """Copies between contiguous tensors with elements, on one device or two."""
+    check(
+        lib.wia_copy_device_to_device(
+            ffi.cast("void *", destination.address),
+            ffi.cast("void *", source.address),
+            source.nbytes,
+            NULL,
+        )
+    )
+
+
+def describe(tensor: Tensor, limit: int) -> str:
+    """The text of a tensor: its values if there are few and they can be had without waiting."""
+    import math
+
+    import numpy as np
+
+    what = f"dtype={_dtype.NAMES[tensor._code]}, device={tensor.device.name!r}"
+    if math.prod(tensor.shape) <= limit:
+        try:
+            if not _is_pending(tensor):
+                prefix = "wia.Tensor("
+                values = np.array2string(tensor.numpy(), separator=", ", prefix=prefix)
+                return f"{prefix}{values}, {what})"
+        except WiaError as error:
+            what += f", {error.status}"
+    return f"wia.Tensor(shape={tensor.shape}, {what})"
+
+
+def _is_pending(tensor: Tensor) -> bool:
+    info = ffi.new("wia_address_info_t *")
+    info.struct_size = ffi.sizeof("wia_address_info_t")
+    address = tensor.address
+    if not address:
+        return False
+    check(lib.wia_query_address(ffi.cast("void *", address), info))
+    return bool(info.pending)
