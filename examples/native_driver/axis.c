@@ -109,7 +109,7 @@ static wia_status_t run_argmax(void *state, const wia_kernel_args_t *args) {
 }
 
 wia_status_t sample_prepare_argmax(sample_node_t *node, wia_driver_kernel_t *out_kernel) {
-  const axis_t axis = make_axis(node, sample_get_int(node, "axis", 0));
+  const axis_t axis = make_axis(node, sample_get_int(node, "axis", -1));
   sample_skip_attribute(node, "keepdims"); /* the output's rank tells */
   return sample_finish(node, run_argmax, WIA_KERNEL_THREAD_SAFE, &axis, sizeof axis, out_kernel);
 }

@@ -92,9 +92,10 @@ static wia_status_t allocate(wia_driver_device_t device, int32_t kind, uint64_t 
     return sample_fail(out_error, WIA_STATUS_UNIMPLEMENTED,
                        "memory kind %d was asked for; this device has WIA_MEMORY_DEVICE (%d) only",
                        kind, WIA_MEMORY_DEVICE);
-  /* aligned_alloc() wants a multiple of the alignment. */
+  /* aligned_alloc() wants a multiple of the alignment, and PTRDIFF_MAX is the largest object in C.
+   */
   const uint64_t padded = (size + alignment - 1) / alignment * alignment;
-  void *memory = padded < size || padded > SIZE_MAX ? NULL : aligned_alloc(alignment, padded);
+  void *memory = padded < size || padded > PTRDIFF_MAX ? NULL : aligned_alloc(alignment, padded);
   if (memory == NULL)
     return sample_fail(out_error, WIA_STATUS_RESOURCE_EXHAUSTED,
                        "the host has no %" PRIu64 " bytes with alignment %" PRIu64, size,
