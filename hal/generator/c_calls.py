@@ -41,9 +41,7 @@ def _call(operation: Operation, numbers: dict[str, int]) -> str:
     return f"{signature(operation)} {{\n{body}\n}}\n"
 
 
-def _then(
-    operation: Operation, option: Option, numbers: dict[str, int]
-) -> list[str]:
+def _then(operation: Operation, option: Option, numbers: dict[str, int]) -> list[str]:
     field, prefix = option.name, option.enum.removesuffix("_t").upper()
     end = f"offsetof({operation.config}, {field}) + sizeof config->{field}"
     lines = [

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 _TOP = """\
 /* ops.h: the operations. Made from the catalog, wia/catalog/: change it there.
  *
- * Every function runs one operation on tensors: wia_execute() in operation.h says what holds for all
- * of them, errors included. A NULL config means all defaults, a NULL stream that the call returns
- * when the work is done. */
+ * Every function runs one operation on tensors: wia_execute() in operation.h says what holds for
+ * all of them, errors included. A NULL config means all defaults, a NULL stream that the call
+ * returns when the work is done. */
 #ifndef WIA_OPS_H
 #define WIA_OPS_H
 

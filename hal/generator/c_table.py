@@ -52,7 +52,9 @@ def _tables(operation: Operation) -> str:
             words += _words(item)
             word += item.words
         body = ",\n    ".join(specs)
-        lines.append(f"static const wia__attribute_spec_t {name}_attributes[] = {{\n    {body},\n}};")
+        lines.append(
+            f"static const wia__attribute_spec_t {name}_attributes[] = {{\n    {body},\n}};"
+        )
         head = f"static const wia_scalar_t {name}_words[] = {{"
         lines.append(c_wrap(head, [f"{{.i64 = {value}}}" for value in words], "};"))
     if operation.scalars:
@@ -111,7 +113,9 @@ def _words(item: Attribute) -> list[int]:
     default = item.default
     if not item.variable:
         if item.length:
-            return list(default) if isinstance(default, tuple) else [int(default or 0)] * item.length
+            return (
+                list(default) if isinstance(default, tuple) else [int(default or 0)] * item.length
+            )
         return [int(default) if isinstance(default, int) else 0]
     if default is None:
         return [_NOT_GIVEN, *([0] * item.length)]

@@ -1,3 +1,132 @@
 """Pages of the manual: an index and one page per operation."""
+
 from __future__ import annotations
-def make(operations): return {}
+
+from typing import TYPE_CHECKING
+
+from .c_header import signature
+from .config import fields, init_macro
+
+if TYPE_CHECKING:
+    from catalog import Operation
+
+
+def make(operations: tuple[Operation, ...]) -> dict[str, str]:
+    """The texts of the pages by file name."""
+    pages = {f"{operation.name}.rst": _page(operation) for operation in operations}
+    pages["index.rst"] = _index(operations)
+    return pages
+
+
+def _index(operations: tuple[Operation, ...]) -> str:
+    rows = [["Number", "Operation", "What it does", "Standard"]]
+    for operation in operations:
+        standard = operation.standard
+        name = f"ONNX {standard.name} {standard.opset}" if standard else ""
+        rows.append([str(operation.number), f":doc:`{operation.name}`", operation.summary, name])
+    names = "\n".join(f"   {operation.name}" for operation in operations)
+    return "\n".join(
+        [
+            _title("Operations", "="),
+            "All operations of this version, made from the catalog in ``wia/catalog/``. Every one "
+            "has a function in ``wia/ops.h`` and a method of :class:`wia.Context`.\n",
+            _table(rows),
+            f".. toctree::\n   :hidden:\n\n{names}\n",
+        ]
+    )
+
+
+def _page(operation: Operation) -> str:
+    parts = [
+        _title(operation.name, "="),
+        f"{operation.summary}\n",
+        f".. code-block:: text\n\n   {operation.formula}\n",
+        _code("c", signature(operation) + ";"),
+        _title("Operands", "-"),
+        _table(_operands(operation)),
+    ]
+    listed = (*operation.attributes, *operation.options)
+    if listed or operation.scalars:
+        parts += [_title("Attributes and scalars", "-"), _table(_values(operation))]
+        if operation.config:
+            parts.append(
+                f"In C they are fields of the struct that {init_macro(operation)} begins:\n"
+            )
+            parts.append(_code("c", _struct(operation)))
+    if operation.notes:
+        parts += [_title("Rules", "-"), *(f"- {_escape(note)}" for note in operation.notes), ""]
+    parts += [_title("Numbers", "-"), _table(_numbers(operation))]
+    return "\n".join(parts)
+
+
+def _operands(operation: Operation) -> list[list[str]]:
+    rows = [["Operand", "Kind", "Shape"]]
+    for operand in operation.inputs:
+        kind = "input, may be left out" if operand.optional else "input"
+        rows.append([f"``{operand.name}``", kind, _escape(operand.summary)])
+    output = operation.output
+    kind = f"output; also read unless {output.read_with} is 0" if output.read_with else "output"
+    rows.append([f"``{output.name}``", kind, _escape(output.summary)])
+    return rows
+
+
+def _values(operation: Operation) -> list[list[str]]:
+    rows = [["Name", "Kind", "Default", "Meaning"]]
+    for item in (*operation.attributes, *operation.options):
+        kind = "option" if item in operation.options else "attribute"
+        choices = " ".join(
+            f"{choice.name}: {choice.summary}" for choice in getattr(item, "choices", ())
+        )
+        default = "not given" if item.default is None else f"``{item.default}``"
+        rows.append([f"``{item.name}``", kind, default, _escape(f"{item.summary} {choices}")])
+    for scalar in operation.scalars:
+        summary = _escape(scalar.summary)
+        rows.append([f"``{scalar.name}``", "scalar", f"``{scalar.default}``", summary])
+    return rows
+
+
+def _struct(operation: Operation) -> str:
+    lines = []
+    for field in fields(operation):
+        array = f"[{field.length}]" if field.length else ""
+        lines.append(f"  {field.c_type} {field.name}{array};")
+    body = "\n".join(lines)
+    return f"typedef struct {operation.config} {{\n{body}\n}} {operation.config};"
+
+
+def _numbers(operation: Operation) -> list[list[str]]:
+    rows = [
+        ["Property", "Value"],
+        ["Number", f"``WIA_OP_{operation.name.upper()}`` = {operation.number}"],
+        ["dtypes of the first input", ", ".join(operation.dtypes)],
+        ["Tolerance", f"{operation.tolerance.ulps} ulp. {_escape(operation.tolerance.reason)}"],
+    ]
+    if operation.standard:
+        standard = operation.standard
+        note = f" ({standard.note})" if standard.note else ""
+        rows.append(["Standard", f"ONNX {standard.name}, opset {standard.opset}{_escape(note)}"])
+    rows.append(["Checked against", _escape(operation.source)])
+    return rows
+
+
+def _escape(text: str) -> str:
+    """Text in which reStructuredText sees no markup."""
+    return "".join(f"\\{char}" if char in "\\*`|_" else char for char in text).strip()
+
+
+def _title(text: str, line: str) -> str:
+    return f"{text}\n{line * len(text)}\n"
+
+
+def _code(language: str, text: str) -> str:
+    body = "\n".join(f"   {line}".rstrip() for line in text.split("\n"))
+    return f".. code-block:: {language}\n\n{body}\n"
+
+
+def _table(rows: list[list[str]]) -> str:
+    lines = [".. list-table::", "   :header-rows: 1", ""]
+    for row in rows:
+        for position, cell in enumerate(row):
+            start = "   * - " if position == 0 else "     - "
+            lines.append((start + cell).rstrip())
+    return "\n".join(lines) + "\n"

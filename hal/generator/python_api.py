@@ -1,1 +1,247 @@
-def make(operations): return ""
+"""_operations.py: the methods of a context, one per operation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .text import WIDTH, docstring
+
+if TYPE_CHECKING:
+    from catalog import Attribute, Operation, Option, Scalar
+
+_TOP = '''\
+"""The operations as methods of a context. Made from the catalog, wia/catalog/: change it there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from wia._arguments import (
+    as_choice,
+    as_int,
+    as_list,
+    as_number,
+    explain,
+    make_config,
+    need_out,
+    refuse_both,
+)
+from wia._errors import raise_last_error
+from wia._native import NULL, lib
+
+if TYPE_CHECKING:
+    from wia._stream import Stream
+    from wia._tensor import Tensor
+
+__all__ = ["Operations"]
+
+
+class Operations:
+    """One method per operation; each returns ``out``, or a new tensor when that is None.
+
+    With a stream the work is enqueued there, else it is done when the method returns.
+    """
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+        _handle: Any
+
+        def _new_output(
+            self,
+            op: int,
+            inputs: tuple[Tensor | None, ...],
+            attributes: Mapping[str, object] | None = None,
+        ) -> Tensor: ...
+'''
+
+
+def make(operations: tuple[Operation, ...]) -> str:
+    """The text of the module."""
+    return "\n".join([_TOP, *(_method(operation) for operation in operations)])
+
+
+def _method(operation: Operation) -> str:
+    lines = [_signature(operation), _docstring(operation)]
+    lines += _configuration(operation)
+    names = [operand.name for operand in operation.inputs]
+    handles = [f"{operand.name}._handle" for operand in operation.inputs if not operand.optional]
+    handles += [
+        f"NULL if {operand.name} is None else {operand.name}._handle"
+        for operand in operation.inputs
+        if operand.optional
+    ]
+    config = ["config"] if operation.config else []
+    stream = "NULL if stream is None else stream._handle"
+    call = ["self._handle", *handles, "out._handle", *config, stream]
+    inputs = f"({', '.join(names)}{',' if len(names) == 1 else ''})"
+    more = ", attributes" if operation.attributes else ""
+    function = f"wia_{operation.name}"
+    operands = [f"{name}={name}" for name in (*names, "out", "stream")]
+    lines += [
+        "        try:",
+        "            if out is None:",
+        *_read_before(operation),
+        f"                out = self._new_output({operation.number}, {inputs}{more})",
+        f"            status = lib.{function}(",
+        *(f"                {item}," for item in call),
+        "            )",
+        "        except (AttributeError, TypeError) as error:",
+        *_call(12, "explain", ["error", f'"{function}"', str(operation.required), *operands]),
+        "        if status:",
+        "            raise_last_error(status)",
+        "        return out",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _call(indent: int, head: str, arguments: list[str], end: str = "") -> list[str]:
+    """A call on one line, or with a line per argument."""
+    space = " " * indent
+    one_line = f"{space}{head}({', '.join(arguments)}){end}"
+    if len(one_line) <= WIDTH:
+        return [one_line]
+    return [f"{space}{head}(", *(f"{space}    {item}," for item in arguments), f"{space}){end}"]
+
+
+def _read_before(operation: Operation) -> list[str]:
+    scalar = operation.output.read_with
+    return [f'                need_out("{operation.name}", "{scalar}", {scalar})'] if scalar else []
+
+
+def _signature(operation: Operation) -> str:
+    parameters = ["self"]
+    for operand in operation.inputs:
+        optional = " | None = None" if operand.optional else ""
+        parameters.append(f"{operand.name}: Tensor{optional}")
+    targets = [item for item in operation.attributes if not item.field]
+    parameters += [_parameter(item) for item in targets]
+    parameters += ["out: Tensor | None = None", "*"]
+    parameters += [_parameter(item) for item in operation.fields]
+    parameters.append("stream: Stream | None = None")
+    one_line = f"    def {operation.name}({', '.join(parameters)}) -> Tensor:"
+    if len(one_line) <= WIDTH:
+        return one_line
+    body = "".join(f"        {parameter},\n" for parameter in parameters)
+    return f"    def {operation.name}(\n{body}    ) -> Tensor:"
+
+
+def _parameter(item: Attribute | Option | Scalar) -> str:
+    if not hasattr(item, "kind"):
+        return f"{item.name}: float = {item.default!r}"
+    if getattr(item, "choices", ()):
+        return f'{item.name}: str = "{_default_choice(item)}"'
+    if item.kind == "bool":
+        return f"{item.name}: bool = {bool(item.default)}"
+    if item.kind == "dtype":
+        return f"{item.name}: object = None"
+    if item.variable:
+        return f"{item.name}: int | Sequence[int] | None = None"
+    if not item.length:
+        return f"{item.name}: int = {item.default}"
+    default = "" if item.default is None else f" = {_list_default(item)}"
+    return f"{item.name}: int | Sequence[int]{default}"
+
+
+def _default_choice(item: Option) -> str:
+    return next(c.name.lower() for c in item.choices if c.value == item.default)
+
+
+def _list_default(item: Attribute) -> int:
+    """The one value that a fixed list has everywhere."""
+    values = set(item.default) if isinstance(item.default, tuple) else set()
+    if len(values) != 1:
+        raise ValueError(f"{item.name}: a default of different values, {item.default}")
+    return int(values.pop())
+
+
+def _differs(item: Attribute | Option | Scalar) -> str:
+    """An expression that is true when the argument is not the default; "" when it always counts."""
+    if not hasattr(item, "kind"):
+        return f"{item.name} != {item.default!r}"
+    if getattr(item, "choices", ()):
+        return f'{item.name} != "{_default_choice(item)}"'
+    if item.kind == "bool":
+        return f"not {item.name}" if item.default else item.name
+    if item.variable or item.kind == "dtype":
+        return f"{item.name} is not None"
+    if not item.length:
+        return f"{item.name} != {item.default}"
+    return "" if item.default is None else f"{item.name} != {_list_default(item)}"
+
+
+def _value(operation: Operation, item: Attribute | Option | Scalar) -> tuple[str, list[str]]:
+    """A call that gives the argument as the config struct and the shape rule take it."""
+    arguments = [f'"{operation.name}"', f'"{item.name}"', item.name]
+    if not hasattr(item, "kind"):
+        return "as_number", arguments
+    if getattr(item, "choices", ()):
+        choices = ", ".join(f'"{c.name.lower()}": {c.value}' for c in item.choices)
+        return "as_choice", [*arguments, f"{{{choices}}}"]
+    if item.kind == "dtype":
+        return "", arguments
+    if item.variable:
+        return "as_list", [*arguments, "0"]
+    return ("as_list", [*arguments, str(item.length)]) if item.length else ("as_int", arguments)
+
+
+def _assign(operation: Operation, item: Attribute | Option | Scalar, head: str) -> list[str]:
+    """An entry of a dict or an argument: ``head`` and the value, in lines."""
+    function, arguments = _value(operation, item)
+    if not function:
+        return [f"{' ' * 16}{head}{item.name},"]
+    return _call(16, head + function, arguments, ",")
+
+
+def _configuration(operation: Operation) -> list[str]:
+    """Statements that make ``config`` and ``attributes`` when an argument is not its default."""
+    if not operation.fields and not operation.attributes:
+        return []
+    listed = (*operation.attributes, *operation.options, *operation.scalars)
+    conditions = [_differs(item) for item in listed]
+    always = "" in conditions
+    lines = ["        config = NULL"] if operation.config and not always else []
+    if operation.attributes and not always:
+        lines.append("        attributes: dict[str, object] | None = None")
+    if not always:
+        lines += _condition(conditions)
+    body: list[str] = []
+    target = next((item.name for item in operation.attributes if not item.field), "")
+    if target:
+        body.append(f'            refuse_both("{operation.name}", "{target}", out)')
+    if operation.attributes:
+        body.append("            attributes = {")
+        for item in operation.attributes:
+            body += _assign(operation, item, f'"{item.name}": ')
+        body.append("            }")
+    if operation.config:
+        body += ["            config = make_config(", f'                "{operation.config}",']
+        for item in (*operation.options, *operation.scalars):
+            body += _assign(operation, item, f"{item.name}=")
+        if operation.attributes:
+            body.append("                **attributes,")
+        body.append("            )")
+    return [*lines, *([line[4:] for line in body] if always else body)]
+
+
+def _condition(conditions: list[str]) -> list[str]:
+    one_line = f"        if {' or '.join(conditions)}:"
+    if len(one_line) <= WIDTH:
+        return [one_line]
+    rest = [f"            or {condition}" for condition in conditions[1:]]
+    return ["        if (", f"            {conditions[0]}", *rest, "        ):"]
+
+
+def _docstring(operation: Operation) -> str:
+    items = [*operation.inputs, *operation.attributes, *operation.options, *operation.scalars]
+    output = operation.output
+    read = f" Read first unless {output.read_with} is 0." if output.read_with else ""
+    paragraphs = [
+        f"{operation.formula}",
+        " ".join(f"``{item.name}``: {item.summary}" for item in items)
+        + f" ``out``: {output.summary}{read}",
+        *operation.notes,
+        f"dtypes: {', '.join(operation.dtypes)}.",
+    ]
+    return docstring(operation.summary, paragraphs, "        ")

@@ -6,6 +6,7 @@ It imports nothing heavy: semantics take numpy as their first argument.
 from __future__ import annotations
 
 from . import conv, elementwise, linear, norm, reduce, shape
+from ._evaluate import evaluate
 from ._model import (
     Attribute,
     Choice,
@@ -54,5 +55,6 @@ __all__ = [
     "Tolerance",
     "Values",
     "allowed_error",
+    "evaluate",
     "make_inputs",
 ]

@@ -18,7 +18,7 @@ from ._model import (
     Tolerance,
     Values,
 )
-from ._numeric import is_integer, lowest, narrow, product_dtype, widen
+from ._numeric import lowest, narrow, product_dtype, widen
 
 
 def _pair(name: str, summary: str, default: int | None) -> Attribute:
@@ -65,17 +65,17 @@ def _reach(kernel: tuple[int, ...], dilation: tuple[int, ...]) -> list[int]:
     return [(size - 1) * step + 1 for size, step in zip(kernel, dilation, strict=True)]
 
 
-def conv2d(np: Any, input: Any, weight: Any, bias: Any = None, **values: Any) -> Any:
+def conv2d(np: Any, x: Any, weight: Any, bias: Any = None, **values: Any) -> Any:
     """Cross-correlation, summed channel by channel, then row by row of the kernel."""
     groups, kernel = values["groups"], weight.shape[2:]
-    wide, taps = _padded(np, widen(np, input), values["padding"], 0), widen(np, weight)
+    wide, taps = _padded(np, widen(np, x), values["padding"], 0), widen(np, weight)
     reach = _reach(kernel, values["dilation"])
     out = tuple(
         (size - r) // step + 1
         for size, r, step in zip(wide.shape[2:], reach, values["stride"], strict=True)
     )
     channels, outputs = weight.shape[1], weight.shape[0] // groups
-    total = np.zeros((input.shape[0], weight.shape[0], *out), wide.dtype)
+    total = np.zeros((x.shape[0], weight.shape[0], *out), wide.dtype)
     windows = list(_taps(wide, kernel, out, values))
     for group in range(groups):
         own = slice(group * outputs, (group + 1) * outputs)
@@ -85,14 +85,14 @@ def conv2d(np: Any, input: Any, weight: Any, bias: Any = None, **values: Any) ->
                 total[:, own] += pixels * taps[own, channel, i, j][:, None, None]
     if bias is not None:
         total = total + widen(np, bias)[:, None, None]
-    return narrow(np, total, product_dtype(np, input.dtype))
+    return narrow(np, total, product_dtype(np, x.dtype))
 
 
-def _absolute_conv2d(np: Any, input: Any, weight: Any, bias: Any = None, **values: Any) -> Any:
-    return conv2d(np, abs(input), abs(weight), None if bias is None else abs(bias), **values)
+def _absolute_conv2d(np: Any, x: Any, weight: Any, bias: Any = None, **values: Any) -> Any:
+    return conv2d(np, abs(x), abs(weight), None if bias is None else abs(bias), **values)
 
 
-def max_pool2d(np: Any, input: Any, **values: Any) -> Any:
+def max_pool2d(np: Any, x: Any, **values: Any) -> Any:
     """Largest element under the kernel; a NaN there wins."""
     kernel, ceil = values["kernel"], values["ceil_mode"]
     stride = tuple(s or k for s, k in zip(values["stride"], kernel, strict=True))
@@ -100,7 +100,7 @@ def max_pool2d(np: Any, input: Any, **values: Any) -> Any:
     top, left, bottom, right = values["padding"]
     out, more = [], []
     for size, r, step, before, after in zip(
-        input.shape[2:], reach, stride, (top, left), (bottom, right), strict=True
+        x.shape[2:], reach, stride, (top, left), (bottom, right), strict=True
     ):
         room = size + before + after - r
         count = (-(-room // step) if ceil else room // step) + 1
@@ -108,12 +108,12 @@ def max_pool2d(np: Any, input: Any, **values: Any) -> Any:
             count -= 1
         out.append(count)
         more.append(max(0, (count - 1) * step + r - size - before - after))
-    least = lowest(np, input.dtype)
-    wide = _padded(np, widen(np, input), (top, left, bottom + more[0], right + more[1]), least)
-    result = np.full((*input.shape[:2], *out), least, wide.dtype)
+    least = lowest(np, x.dtype)
+    wide = _padded(np, widen(np, x), (top, left, bottom + more[0], right + more[1]), least)
+    result = np.full((*x.shape[:2], *out), least, wide.dtype)
     for _, _, window in _taps(wide, kernel, tuple(out), {**values, "stride": stride}):
         result = np.maximum(result, window)
-    return result.astype(input.dtype)
+    return result.astype(x.dtype)
 
 
 def _conv_length(shapes: tuple[Shape | None, ...], values: Values) -> int:
@@ -149,7 +149,7 @@ CONV2D = Operation(
     same_dtype=False,
     semantics=conv2d,
     notes=(
-        "Padding is zeros. c and o are divisible by groups; the kernel fits into the padded input.",
+        "Padding is zeros. groups divides c and o; the kernel fits into the padded input.",
         "int8 and uint8 give int32, which wraps.",
         "algorithm, workspace_size and use_tensor_cores are wishes: a driver that can't do as asked "
         "says UNIMPLEMENTED or takes its own way. fusion is carried out by this call, and by no "

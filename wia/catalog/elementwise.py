@@ -23,9 +23,9 @@ _ROUNDED = Tolerance(ulps=1.0, reason="One rounding of the result.")
 _CAST_DTYPES = (*FLOATS, *INTEGERS, "bool")
 
 
-def relu(np: Any, input: Any) -> Any:
+def relu(np: Any, x: Any) -> Any:
     """The larger of the element and 0; NaN stays."""
-    return np.where(input <= 0, np.zeros((), input.dtype), input)
+    return np.where(x <= 0, np.zeros((), x.dtype), x)
 
 
 def add(np: Any, a: Any, b: Any) -> Any:
@@ -57,26 +57,26 @@ def div(np: Any, a: Any, b: Any) -> Any:
     return np.where(b == 0, np.zeros((), a.dtype), quotient).astype(a.dtype)
 
 
-def cast(np: Any, input: Any, *, dtype: Any) -> Any:
+def cast(np: Any, x: Any, *, dtype: Any) -> Any:
     """The element in another dtype."""
     if dtype.kind == "b":
-        return input != 0
-    if is_integer(input.dtype):
-        return _cast_integer(np, input, dtype)
+        return x != 0
+    if is_integer(x.dtype):
+        return _cast_integer(np, x, dtype)
     if not is_integer(dtype):
-        return narrow(np, widen(np, input), dtype)
-    wide, limits = widen(np, input), np.iinfo(dtype)
+        return narrow(np, widen(np, x), dtype)
+    wide, limits = widen(np, x), np.iinfo(dtype)
     below, above = wide < float(limits.min), wide >= float(limits.max + 1)
     inside = np.where(below | above | np.isnan(wide), 0.0, wide).astype(dtype)
     ends = np.array([limits.min, limits.max], dtype)
     return np.where(below, ends[0], np.where(above, ends[1], inside))
 
 
-def _cast_integer(np: Any, input: Any, dtype: Any) -> Any:
+def _cast_integer(np: Any, x: Any, dtype: Any) -> Any:
     if is_integer(dtype) or dtype.char in "dfe":
-        return input.astype(dtype)
+        return x.astype(dtype)
     # bfloat16 by way of float64: one sticky bit stands for the bits that 53 can't hold.
-    wide = widen(np, input)
+    wide = widen(np, x)
     negative = wide < 0
     size = np.where(negative, 0 - wide, wide).astype(np.uint64)
     sticky = ((size & np.uint64(0x7FF)) != 0).astype(np.uint64)

@@ -45,22 +45,22 @@ def matmul(np: Any, a: Any, b: Any, *, c: Any = None, **values: Any) -> Any:
     return narrow(np, total, product_dtype(np, a.dtype))
 
 
-def addmm(np: Any, input: Any, mat1: Any, mat2: Any, *, alpha: float, beta: float) -> Any:
+def addmm(np: Any, x: Any, mat1: Any, mat2: Any, *, alpha: float, beta: float) -> Any:
     """beta * input + alpha * mat1 mat2."""
     total = scale(np, alpha, product(np, widen(np, mat1), widen(np, mat2)), "alpha")
     if beta != 0:
-        total = total + scale(np, beta, widen(np, input), "beta")
+        total = total + scale(np, beta, widen(np, x), "beta")
     return narrow(np, total, mat1.dtype)
 
 
-def linear(np: Any, input: Any, weight: Any, bias: Any = None) -> Any:
+def linear(np: Any, x: Any, weight: Any, bias: Any = None) -> Any:
     """Input times weight transposed, plus bias."""
-    rows = widen(np, input).reshape(-1, weight.shape[1])
+    rows = widen(np, x).reshape(_elements(x.shape[:-1]), weight.shape[1])
     total = product(np, rows, widen(np, weight).T)
     if bias is not None:
         total = total + widen(np, bias)
-    total = total.reshape(*input.shape[:-1], weight.shape[0])
-    return narrow(np, total, product_dtype(np, input.dtype))
+    total = total.reshape(*x.shape[:-1], weight.shape[0])
+    return narrow(np, total, product_dtype(np, x.dtype))
 
 
 def _absolute_matmul(np: Any, a: Any, b: Any, *, c: Any = None, **values: Any) -> Any:
@@ -68,14 +68,12 @@ def _absolute_matmul(np: Any, a: Any, b: Any, *, c: Any = None, **values: Any) -
     return matmul(np, abs(a), abs(b), c=None if c is None else abs(c), **values)
 
 
-def _absolute_addmm(
-    np: Any, input: Any, mat1: Any, mat2: Any, *, alpha: float, beta: float
-) -> Any:
-    return addmm(np, abs(input), abs(mat1), abs(mat2), alpha=abs(alpha), beta=abs(beta))
+def _absolute_addmm(np: Any, x: Any, mat1: Any, mat2: Any, *, alpha: float, beta: float) -> Any:
+    return addmm(np, abs(x), abs(mat1), abs(mat2), alpha=abs(alpha), beta=abs(beta))
 
 
-def _absolute_linear(np: Any, input: Any, weight: Any, bias: Any = None) -> Any:
-    return linear(np, abs(input), abs(weight), None if bias is None else abs(bias))
+def _absolute_linear(np: Any, x: Any, weight: Any, bias: Any = None) -> Any:
+    return linear(np, abs(x), abs(weight), None if bias is None else abs(bias))
 
 
 def _matmul_k(shapes: tuple[Shape | None, ...], values: Values) -> int:

@@ -6,7 +6,6 @@ from typing import Any
 
 from ._model import (
     FLOATS,
-    INT32_MAX,
     Attribute,
     Operand,
     Operation,
@@ -29,13 +28,13 @@ def _axis(summary: str) -> Attribute:
 _EPSILON = Scalar(name="epsilon", summary="Added to the variance.", default=1e-5)
 
 
-def softmax(np: Any, input: Any, *, axis: int) -> Any:
+def softmax(np: Any, x: Any, *, axis: int) -> Any:
     """exp(x - max) divided by its sum along the axis."""
-    wide = widen(np, input)
+    wide = widen(np, x)
     if wide.size == 0:
-        return input.copy()
+        return x.copy()
     powers = np.exp(wide - wide.max(axis=axis, keepdims=True))
-    return narrow(np, powers / _sum(np, powers, axis), input.dtype)
+    return narrow(np, powers / _sum(np, powers, axis), x.dtype)
 
 
 def _sum(np: Any, array: Any, axis: int) -> Any:
@@ -45,24 +44,23 @@ def _sum(np: Any, array: Any, axis: int) -> Any:
 
 
 def layer_norm(
-    np: Any, input: Any, weight: Any = None, bias: Any = None, *, axis: int, epsilon: float
+    np: Any, x: Any, weight: Any = None, bias: Any = None, *, axis: int, epsilon: float
 ) -> Any:
     """Mean 0 and variance 1 over the dimensions from axis on, then scaled and shifted."""
-    first = axis % input.ndim
-    rows = widen(np, input).reshape(*input.shape[:first], -1)
-    if rows.size == 0:
-        return input.copy()
+    if x.size == 0:
+        return x.copy()
+    rows = widen(np, x).reshape(*x.shape[: axis % x.ndim], -1)
     centred = rows - rows.mean(axis=-1, keepdims=True)
     variance = (centred * centred).mean(axis=-1, keepdims=True)
-    total = (centred / np.sqrt(variance + epsilon)).reshape(input.shape)
+    total = (centred / np.sqrt(variance + epsilon)).reshape(x.shape)
     total = total if weight is None else total * widen(np, weight)
     total = total if bias is None else total + widen(np, bias)
-    return narrow(np, total, input.dtype)
+    return narrow(np, total, x.dtype)
 
 
 def batch_norm(
     np: Any,
-    input: Any,
+    x: Any,
     mean: Any,
     variance: Any,
     weight: Any = None,
@@ -71,40 +69,38 @@ def batch_norm(
     epsilon: float,
 ) -> Any:
     """Normalises each channel by a given mean and variance, then scales and shifts."""
-    channel = (slice(None), *([None] * (input.ndim - 2)))
-    total = widen(np, input) - widen(np, mean)[channel]
+    channel = (slice(None), *([None] * (x.ndim - 2)))
+    total = widen(np, x) - widen(np, mean)[channel]
     total = total / np.sqrt(widen(np, variance)[channel] + epsilon)
     total = total if weight is None else total * widen(np, weight)[channel]
     total = total if bias is None else total + widen(np, bias)[channel]
-    return narrow(np, total, input.dtype)
+    return narrow(np, total, x.dtype)
 
 
-def _softmax_magnitude(np: Any, input: Any, *, axis: int) -> Any:
-    if input.size == 0:
-        return input
-    distance = abs(input - input.max(axis=axis, keepdims=True))
-    return softmax(np, input, axis=axis) * (1.0 + np.where(np.isfinite(distance), distance, 0.0))
+def _softmax_magnitude(np: Any, x: Any, *, axis: int) -> Any:
+    if x.size == 0:
+        return x
+    distance = abs(x - x.max(axis=axis, keepdims=True))
+    return softmax(np, x, axis=axis) * (1.0 + np.where(np.isfinite(distance), distance, 0.0))
 
 
 def _layer_magnitude(
-    np: Any, input: Any, weight: Any = None, bias: Any = None, *, axis: int, epsilon: float
+    np: Any, x: Any, weight: Any = None, bias: Any = None, *, axis: int, epsilon: float
 ) -> Any:
-    first = axis % input.ndim
-    rows = input.reshape(*input.shape[:first], -1)
-    if rows.size == 0:
-        return input
+    if x.size == 0:
+        return x
+    rows = x.reshape(*x.shape[: axis % x.ndim], -1)
     deviation = np.sqrt(rows.var(axis=-1, keepdims=True) + epsilon)
-    # The error of the mean shifts all elements; that of the variance, itself of relative size
-    # (mean / deviation) in a one-pass formula, is not granted: two passes are expected.
+    # One pass for mean and variance would cancel where the mean is large: that is not granted.
     spread = (abs(rows) + abs(rows).mean(axis=-1, keepdims=True)) / deviation
-    total = spread.reshape(input.shape)
+    total = spread.reshape(x.shape)
     total = total if weight is None else total * abs(weight)
     return total if bias is None else total + abs(bias)
 
 
 def _batch_magnitude(
     np: Any,
-    input: Any,
+    x: Any,
     mean: Any,
     variance: Any,
     weight: Any = None,
@@ -112,8 +108,8 @@ def _batch_magnitude(
     *,
     epsilon: float,
 ) -> Any:
-    channel = (slice(None), *([None] * (input.ndim - 2)))
-    total = (abs(input) + abs(mean)[channel]) / np.sqrt(variance[channel] + epsilon)
+    channel = (slice(None), *([None] * (x.ndim - 2)))
+    total = (abs(x) + abs(mean)[channel]) / np.sqrt(variance[channel] + epsilon)
     total = total if weight is None else total * abs(weight)[channel]
     return total if bias is None else total + abs(bias)[channel]
 
@@ -174,7 +170,9 @@ LAYER_NORM = Operation(
     inputs=(
         Operand(name="input", summary="Rank 1 or more."),
         Operand(
-            name="weight", summary="The shape of input from axis on; 1 when left out.", optional=True
+            name="weight",
+            summary="The shape of input from axis on; 1 when left out.",
+            optional=True,
         ),
         Operand(
             name="bias", summary="The shape of input from axis on; 0 when left out.", optional=True
@@ -238,7 +236,9 @@ BATCH_NORM = Operation(
     ),
     flops=lambda shapes, out, values: 4.0 * _elements(out),
     samples=(
-        Sample(shapes=((2, 3, 4, 5), (3,), (3,), (3,), (3,)), fills=("normal", "normal", "positive")),
+        Sample(
+            shapes=((2, 3, 4, 5), (3,), (3,), (3,), (3,)), fills=("normal", "normal", "positive")
+        ),
         Sample(shapes=((5, 7), (7,), (7,), None, None), fills=("wide", "normal", "positive")),
         Sample(
             shapes=((2, 1, 9), (1,), (1,), (1,), None),

@@ -16,7 +16,7 @@ from ._model import (
     Tolerance,
     Values,
 )
-from ._numeric import is_integer, narrow, widen
+from ._numeric import narrow, widen
 
 _KEEPDIMS = Attribute(
     name="keepdims",
@@ -56,29 +56,27 @@ def _rows(np: Any, array: Any, axes: Any, keepdims: int) -> tuple[Any, Shape]:
     return rows, shape
 
 
-def reduce_sum(np: Any, input: Any, *, axes: Any, keepdims: int) -> Any:
+def reduce_sum(np: Any, x: Any, *, axes: Any, keepdims: int) -> Any:
     """Sum over the axes; 0 where there is nothing to sum."""
-    rows, shape = _rows(np, widen(np, input), axes, keepdims)
-    return narrow(np, rows.sum(axis=-1), input.dtype).reshape(shape)
+    rows, shape = _rows(np, widen(np, x), axes, keepdims)
+    return narrow(np, rows.sum(axis=-1), x.dtype).reshape(shape)
 
 
-def reduce_max(np: Any, input: Any, *, axes: Any, keepdims: int) -> Any:
+def reduce_max(np: Any, x: Any, *, axes: Any, keepdims: int) -> Any:
     """Largest element over the axes; NaN wins."""
-    rows, shape = _rows(np, widen(np, input), axes, keepdims)
+    rows, shape = _rows(np, widen(np, x), axes, keepdims)
     if rows.size == 0:
-        return np.empty(shape, input.dtype)
-    return rows.max(axis=-1).astype(input.dtype).reshape(shape)
+        return np.empty(shape, x.dtype)
+    return rows.max(axis=-1).astype(x.dtype).reshape(shape)
 
 
-def argmax(np: Any, input: Any, *, axis: int, keepdims: int) -> Any:
+def argmax(np: Any, x: Any, *, axis: int, keepdims: int) -> Any:
     """Index of the first largest element along the axis; that of the first NaN if there is one."""
-    wide = widen(np, input)
-    if wide.size == 0:
-        shape = np.argmax(np.empty([max(size, 1) for size in wide.shape]), axis, keepdims=True).shape
-        empty = [0 if size == 0 else new for size, new in zip(wide.shape, shape, strict=True)]
-        result = np.empty(empty, np.int64)
-        return result if keepdims else result.squeeze(axis)
-    return np.argmax(wide, axis=axis, keepdims=bool(keepdims)).astype(np.int64)
+    if x.size == 0:
+        shape = list(x.shape)
+        shape[axis] = 1
+        return np.empty(shape if keepdims else np.delete(shape, axis), np.int64)
+    return np.argmax(widen(np, x), axis=axis, keepdims=bool(keepdims)).astype(np.int64)
 
 
 def _count(shapes: tuple[Shape | None, ...], out: Shape, values: Values) -> float:
@@ -96,8 +94,8 @@ def _length(shapes: tuple[Shape | None, ...], values: Values) -> int:
     return count
 
 
-def _absolute_sum(np: Any, input: Any, *, axes: Any, keepdims: int) -> Any:
-    return reduce_sum(np, abs(input), axes=axes, keepdims=keepdims)
+def _absolute_sum(np: Any, x: Any, *, axes: Any, keepdims: int) -> Any:
+    return reduce_sum(np, abs(x), axes=axes, keepdims=keepdims)
 
 
 def _reduction(number: int, name: str, semantics: Any, onnx: Standard, **more: Any) -> Operation:

@@ -15,19 +15,19 @@ from ._model import (
 )
 
 
-def broadcast(np: Any, input: Any, *, shape: Any) -> Any:
+def broadcast(np: Any, x: Any, *, shape: Any) -> Any:
     """Repeats along dimensions of size 1 and new leading ones."""
-    return np.broadcast_to(input, shape)
+    return np.broadcast_to(x, shape)
 
 
-def transpose(np: Any, input: Any, *, perm: Any) -> Any:
+def transpose(np: Any, x: Any, *, perm: Any) -> Any:
     """Dimension i of the result is dimension perm[i] of the input."""
-    return np.transpose(input, tuple(perm) if perm else None)
+    return np.transpose(x, tuple(perm) if perm else None)
 
 
-def reshape(np: Any, input: Any, *, shape: Any) -> Any:
+def reshape(np: Any, x: Any, *, shape: Any) -> Any:
     """The same elements in row-major order under another shape."""
-    return input.reshape(shape)
+    return x.reshape(shape)
 
 
 def _shape(summary: str, minimum: int) -> Attribute:

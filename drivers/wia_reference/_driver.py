@@ -1,0 +1,71 @@
+"""The driver: one kernel method for all operations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wia import InvalidArgumentError
+from wia.catalog import BY_NAME, Operation, evaluate
+from wia.driver import Cost, Driver, Kernel, Node, kernel
+
+__all__ = ["ReferenceDriver"]
+
+
+class ReferenceDriver(Driver):
+    """The device "reference:0"."""
+
+    name = "reference"
+    version = "0.1.0"
+    vendor = "WIA"
+    description = "Reference: numpy on the host, exact and slow"
+    architecture = "host"
+
+    @kernel(*BY_NAME, in_place=True)
+    def prepare_operation(self, node: Node) -> Kernel:
+        """The semantics of the catalog as a kernel."""
+        entry = BY_NAME[node.op]
+        values = dict(node.attributes)
+        # What only describes the output is decided by now, whether it was given or not.
+        output = node.outputs[0]
+        if "dtype" in values:
+            values["dtype"] = output.numpy_dtype
+        if "shape" in values:
+            values["shape"] = output.shape
+        return Kernel(
+            _Call(entry, values),
+            in_place=True,
+            name=f"{node.op}_semantics",
+            cost=_cost(entry, node),
+        )
+
+
+class _Call:
+    """One operation with its attributes, to be called on arrays."""
+
+    __slots__ = ("_entry", "_values")
+
+    def __init__(self, entry: Operation, values: dict[str, Any]) -> None:
+        self._entry = entry
+        self._values = values
+
+    def __call__(self, *operands: Any, **scalars: float) -> None:
+        *inputs, output = operands
+        try:
+            result = evaluate(np, self._entry, inputs, {**self._values, **scalars}, output)
+        except ValueError as error:
+            raise InvalidArgumentError(f"{self._entry.name}: {error}.") from None
+        # numpy sees when the result is a view of an input that is also the output.
+        output[...] = result
+
+
+def _cost(entry: Operation, node: Node) -> Cost:
+    layouts = [layout for layout in (*node.inputs, *node.outputs) if layout is not None]
+    shapes = tuple(None if layout is None else layout.shape for layout in node.inputs)
+    flops = entry.flops(shapes, node.outputs[0].shape, dict(node.attributes))
+    size = sum(
+        layout.numpy_dtype.itemsize * int(np.prod(layout.shape, dtype=np.int64))
+        for layout in layouts
+    )
+    return Cost(flops=flops, bytes=float(size))

@@ -1,0 +1,140 @@
+"""Arguments of the generated methods: from what Python programs pass to what the C side takes."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+from wia._errors import ArgumentTypeError, InvalidArgumentError, WiaError
+from wia._native import new_struct
+
+__all__ = [
+    "as_choice",
+    "as_int",
+    "as_list",
+    "as_number",
+    "explain",
+    "make_config",
+    "need_out",
+    "refuse_both",
+]
+
+
+def as_int(op: str, name: str, value: object) -> int:
+    """An integer, also one of numpy's. Its range is checked by the library."""
+    try:
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise _wrong_type(op, name, value, "an integer") from None
+
+
+def as_number(op: str, name: str, value: object) -> float:
+    """A number, also one of numpy's; no text."""
+    if not isinstance(value, str):
+        try:
+            return float(value)  # type: ignore[arg-type]
+        except (TypeError, OverflowError):
+            pass
+    raise _wrong_type(op, name, value, "a number") from None
+
+
+def as_list(op: str, name: str, value: object, length: int) -> list[int]:
+    """A list of integers.
+
+    A single integer stands for the whole list of that length, two for all four sides of an image.
+    Length 0: a list of any length, where a single integer is the only element and None is empty.
+    """
+    if value is None and length == 0:
+        return []
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        if hasattr(value, "__index__"):
+            return [as_int(op, name, value)] * max(length, 1)
+        raise _wrong_type(op, name, value, "an integer or a sequence of integers")
+    items = [as_int(op, name, item) for item in value]
+    if length == 4 and len(items) == 2:
+        items = items * 2
+    if length and len(items) != length:
+        raise InvalidArgumentError(
+            f"{op} was given {name}={value!r} with {len(items)} elements; expected {length}, or a "
+            "single integer for all of them."
+        )
+    return items
+
+
+def as_choice(op: str, name: str, value: object, choices: Mapping[str, int]) -> int:
+    """The number of an enumerated option that is given by name."""
+    if not isinstance(value, str) or value not in choices:
+        raise InvalidArgumentError(
+            f"{op} was given {name}={value!r}; expected one of {', '.join(map(repr, choices))}."
+        )
+    return choices[value]
+
+
+def make_config(config: str, **fields: object) -> Any:
+    """A config struct. A list of any length fills the field and the count beside it.
+
+    A value that its field can't hold raises InvalidArgumentError.
+    """
+    struct = new_struct(config)
+    for name, value in fields.items():
+        try:
+            if isinstance(value, list) and name in _COUNTS:
+                setattr(struct, _COUNTS[name], len(value))
+            setattr(struct, name, value)
+        except (IndexError, OverflowError):
+            raise InvalidArgumentError(
+                f"{name}={value!r} doesn't fit into its field of {config}."
+            ) from None
+    return struct
+
+
+_COUNTS = {"axes": "axis_count", "perm": "perm_count"}
+
+
+def need_out(op: str, scalar: str, value: float) -> None:
+    """Raises if the output is to be read first, which a new tensor can't be."""
+    if value != 0:
+        raise InvalidArgumentError(
+            f"{op} was given {scalar}={value!r} without out; expected out, whose elements are "
+            f"multiplied by {scalar}, or {scalar}=0."
+        )
+
+
+def refuse_both(op: str, name: str, out: object) -> None:
+    """Raises if an argument that describes the output comes together with an output."""
+    if out is not None:
+        raise InvalidArgumentError(
+            f"{op} was given both {name} and out; expected one of them: out has a {name} already."
+        )
+
+
+def explain(error: Exception, function: str, required: int, **operands: object) -> NoReturn:
+    """Raises the error for a call in which ``error`` rose because an operand is of another type.
+
+    The first ``required`` operands can't be None. An error of another origin is raised again.
+    """
+    from wia._stream import Stream
+    from wia._tensor import Tensor
+
+    if isinstance(error, WiaError):
+        raise error
+    for position, (name, value) in enumerate(operands.items()):
+        expected = Stream if name == "stream" else Tensor
+        if isinstance(value, expected) or (value is None and position >= required):
+            continue
+        advice = (
+            " ctx.tensor(...) makes one of it." if expected is Tensor and value is not None else ""
+        )
+        given = (
+            "None" if value is None else f"a {type(value).__module__}.{type(value).__qualname__}"
+        )
+        raise ArgumentTypeError(
+            f"{function} was given {given} as {name}; expected a wia.{expected.__name__}.{advice}",
+            function=function,
+        ) from None
+    raise error
+
+
+def _wrong_type(op: str, name: str, value: object, expected: str) -> ArgumentTypeError:
+    return ArgumentTypeError(f"{op} was given {name}={value!r}; expected {expected}.")
