@@ -1,6 +1,8 @@
 # The installed tree: lib, include, a CMake package and a pkg-config file below WIA_PACKAGE_DIR, all
 # of them relocatable; the folder of driver manifests beside it.
 set(lib ${WIA_PACKAGE_DIR}/lib)
+# CMake counts the parts of this path to find its way back to the prefix: no "./" in front.
+cmake_path(SET lib NORMALIZE ${lib})
 
 if(SKBUILD)
   # A wheel holds no symbolic links: the name for -lwia is a linker script.

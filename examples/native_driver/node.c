@@ -26,6 +26,15 @@ wia_status_t sample_read_node(const wia_request_t *request, sample_node_t *out_n
   if (node->input_count > SAMPLE_MAX_INPUTS || node->output_count != 1)
     return sample_fail(out_error, WIA_STATUS_UNIMPLEMENTED, "%s with %u inputs and %u outputs",
                        node->op_name, node->input_count, node->output_count);
+  /* The operands of a launch are those of the group: kernels take them as those of the operation.
+   */
+  bool same = group->input_count == node->input_count;
+  for (uint32_t i = 0; same && i < node->input_count; i++)
+    same = group->inputs[i] == node->inputs[i];
+  if (!same)
+    return sample_fail(out_error, WIA_STATUS_UNIMPLEMENTED,
+                       "%s in a group whose inputs are not those of the operation, in its order",
+                       node->op_name);
   *out_node = (sample_node_t){.op_name = node->op_name,
                               .input_count = node->input_count,
                               .output = group->values[node->outputs[0]]->layout,

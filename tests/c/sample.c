@@ -132,7 +132,7 @@ wia_status_t launch(launch_t *launch) {
     driver = load_sample();
   wia_value_t values[4];
   const wia_value_t *value_pointers[4];
-  uint32_t inputs[3], present[3], outputs[1], count = 0;
+  uint32_t inputs[3], outputs[1], count = 0;
   wia_operand_t operands[4];
   memset(operands, 0, sizeof operands);
   for (uint32_t i = 0; i <= launch->input_count; i++) {
@@ -141,8 +141,6 @@ wia_status_t launch(launch_t *launch) {
       inputs[i] = array == NULL ? UINT32_MAX : count;
     if (array == NULL)
       continue;
-    if (i < launch->input_count)
-      present[count] = count;
     values[count] = WIA_VALUE_INIT;
     values[count].layout = &array->layout;
     value_pointers[count] = &values[count];
@@ -164,8 +162,8 @@ wia_status_t launch(launch_t *launch) {
   group.nodes = nodes;
   group.values = value_pointers;
   group.value_count = count;
-  group.inputs = present;
-  group.input_count = count - 1;
+  group.inputs = inputs;
+  group.input_count = launch->input_count;
   group.outputs = outputs;
   group.output_count = 1;
 
