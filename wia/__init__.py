@@ -11,6 +11,7 @@ from __future__ import annotations
 from wia._context import Context
 from wia._device import (
     Device,
+    DeviceFlag,
     LoadRecord,
     MemoryInfo,
     PlanCacheStats,
@@ -58,6 +59,7 @@ __all__ = [
     "DataLossError",
     "DeadlineExceededError",
     "Device",
+    "DeviceFlag",
     "DeviceLostError",
     "Event",
     "FailedPreconditionError",

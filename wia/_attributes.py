@@ -32,9 +32,10 @@ def find_operation(op: str | int) -> Operation:
 def pack_attributes(entry: Operation, values: Mapping[str, object]) -> tuple[Any, int, object]:
     """A `wia_attribute_t *`, its length, and what has to live as long as it is used.
 
-    Raises InvalidArgumentError for a name that the operation doesn't have, ArgumentTypeError for
+    A value of None counts as not given. Raises InvalidArgumentError for a name that the operation doesn't have, ArgumentTypeError for
     a value of a wrong type. Ranges are checked by the library.
     """
+    values = {name: value for name, value in values.items() if value is not None}
     if not values:
         return NULL, 0, None
     attributes = ffi.new("wia_attribute_t[]", len(values))

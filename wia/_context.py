@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from wia import _device
 from wia._attributes import find_operation, pack_attributes
 from wia._dtype import dtype_code
-from wia._errors import ArgumentTypeError, InvalidArgumentError, check
+from wia._errors import ArgumentTypeError, check
 from wia._native import NULL, ffi, lib
 from wia._operations import Operations
 from wia._plan import Plan
@@ -179,21 +179,6 @@ class Context(Resource, Operations):
         check(lib.wia_infer_outputs(op, shapes, len(inputs), packed, count, out, 1))
         del kept
         return tuple(out.shape[0 : out.rank]), out.dtype
-
-    def _refuse_operands(self, function: str, **operands: object) -> NoReturn:
-        """Raises the error for a call that failed because an operand is of another type."""
-        for name, value in operands.items():
-            expected = Stream if name == "stream" else Tensor
-            if value is not None and not isinstance(value, expected):
-                raise ArgumentTypeError(
-                    f"{function} was given {type(value).__module__}.{type(value).__qualname__} as "
-                    f"{name}; expected a wia.{expected.__name__}"
-                    + (". ctx.tensor(...) makes one of it." if expected is Tensor else "."),
-                    function=function,
-                )
-        raise InvalidArgumentError(
-            f"{function} was given None for an operand that it needs.", function=function
-        )
 
     def __repr__(self) -> str:
         state = ", closed" if self.closed else ""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from enum import IntFlag
 from typing import Any, NamedTuple
 
 from wia._attributes import find_operation
 from wia._dtype import NAMES
-from wia._errors import check
+from wia._errors import InvalidArgumentError, check
 from wia._native import ffi, lib, new_struct, text
 
 __all__ = [
+    "MEMORY_KINDS",
     "Device",
+    "DeviceFlag",
     "LoadRecord",
     "MemoryInfo",
     "PlanCacheStats",
@@ -20,18 +23,21 @@ __all__ = [
     "read_device",
 ]
 
-_FLAGS = {
-    "serial": lib.WIA_DEVICE_SERIAL,
-    "opaque_memory": lib.WIA_DEVICE_OPAQUE_MEMORY,
-    "host_addressable": lib.WIA_DEVICE_HOST_ADDRESSABLE,
-    "simulated": lib.WIA_DEVICE_SIMULATED,
-}
-_MEMORY_KINDS = {
+MEMORY_KINDS: dict[str, int] = {
     "device": lib.WIA_MEMORY_DEVICE,
     "host_pinned": lib.WIA_MEMORY_HOST_PINNED,
     "host_visible": lib.WIA_MEMORY_HOST_VISIBLE,
     "imported": lib.WIA_MEMORY_IMPORTED,
 }
+
+
+class DeviceFlag(IntFlag):
+    """What a device is, in yes and no; see wia/device.h."""
+
+    SERIAL = lib.WIA_DEVICE_SERIAL
+    OPAQUE_MEMORY = lib.WIA_DEVICE_OPAQUE_MEMORY
+    HOST_ADDRESSABLE = lib.WIA_DEVICE_HOST_ADDRESSABLE
+    SIMULATED = lib.WIA_DEVICE_SIMULATED
 
 
 class MemoryInfo(NamedTuple):
@@ -60,8 +66,8 @@ class PlanCacheStats(NamedTuple):
 class Device(NamedTuple):
     """One device, as its driver describes it.
 
-    `id` differs from run to run: programs keep `name`. `flags` are names out of serial,
-    opaque_memory, host_addressable and simulated. `total_memory_size` is in bytes, 0: not known.
+    `id` differs from run to run: programs keep `name`. `total_memory_size` is in bytes,
+    0: not known.
     """
 
     id: int
@@ -71,7 +77,7 @@ class Device(NamedTuple):
     driver_version: str
     vendor: str
     architecture: str
-    flags: frozenset[str]
+    flags: DeviceFlag
     total_memory_size: int
 
     def supports(self, op: str | int) -> frozenset[str]:
@@ -86,8 +92,12 @@ class Device(NamedTuple):
 
     def memory(self, kind: str = "device") -> MemoryInfo:
         """Statistics of a memory kind: device, host_pinned, host_visible or imported."""
+        if kind not in MEMORY_KINDS:
+            raise InvalidArgumentError(
+                f"{kind!r} was given as memory kind; expected one of {', '.join(MEMORY_KINDS)}."
+            )
         info = new_struct("wia_memory_info_t")
-        check(lib.wia_get_memory_info(self.id, _MEMORY_KINDS.get(kind, -1), info))
+        check(lib.wia_get_memory_info(self.id, MEMORY_KINDS[kind], info))
         return MemoryInfo(*(getattr(info, field) for field in MemoryInfo._fields))
 
     def plan_cache(self) -> PlanCacheStats:
@@ -136,7 +146,7 @@ def read_device(device_id: int) -> Device:
         driver_version=text(info.driver_version),
         vendor=text(info.vendor),
         architecture=text(info.architecture),
-        flags=frozenset(name for name, bit in _FLAGS.items() if info.flags & bit),
+        flags=DeviceFlag(info.flags),
         total_memory_size=info.total_memory_size,
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from wia import _dtype
+from wia._device import DeviceFlag
 from wia._errors import (
     ArgumentTypeError,
     InvalidArgumentError,
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from wia._tensor import Tensor
 
 __all__ = ["copy", "describe", "fill", "read", "to_numpy", "view_on_host", "write"]
-
-Array = "np.ndarray[Any, Any]"
 
 
 def _pointer(array: np.ndarray[Any, Any]) -> Any:
@@ -146,7 +145,7 @@ def view_on_host(tensor: Tensor) -> np.ndarray[Any, Any]:
     import numpy as np
 
     bits = _dtype.BITS[tensor._code]
-    if "host_addressable" not in tensor.device.flags:
+    if DeviceFlag.HOST_ADDRESSABLE not in tensor.device.flags:
         raise UnimplementedError(
             f"{tensor.device.name} has no host addresses, so numpy can't look into its memory. "
             "t.numpy() makes a copy."

@@ -6,6 +6,7 @@ drivers/wia_null for one to copy.
 
 from __future__ import annotations
 
+from wia._device import DeviceFlag
 from wia.driver._driver import Driver, kernel
 from wia.driver._kernel import Cost, Kernel, NativeKernel
 from wia.driver._layout import Layout
@@ -16,6 +17,7 @@ __all__ = [
     "Attributes",
     "Copy",
     "Cost",
+    "DeviceFlag",
     "DeviceMemory",
     "Driver",
     "Group",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, TypeVar
 
+from wia._device import DeviceFlag
 from wia._dtype import CODES
 from wia._errors import InvalidArgumentError, UnimplementedError
-from wia._native import lib
 from wia.driver._kernel import Kernel, NativeKernel, native_address
 from wia.driver._memory import DeviceMemory
 from wia.driver._node import Group, Node
@@ -79,8 +79,8 @@ class Driver:
     vendor: ClassVar[str] = ""
     description: ClassVar[str] = ""
     architecture: ClassVar[str] = ""
-    flags: ClassVar[int] = lib.WIA_DEVICE_HOST_ADDRESSABLE
-    """lib.WIA_DEVICE_*. The default fits drivers on host memory."""
+    flags: ClassVar[DeviceFlag] = DeviceFlag.HOST_ADDRESSABLE
+    """The default fits drivers on host memory."""
     address_alignment: ClassVar[int] = 0
     """Of allocations, in bytes; 0: 64."""
     memory: DeviceMemory | None = None

@@ -30,9 +30,12 @@ class Copy(NamedTuple):
 
 
 class MemoryKind(NamedTuple):
-    """A kind of memory: `kind` is one of lib.WIA_MEMORY_*; sizes are in bytes, 0: not known."""
+    """A kind of memory: device, host_pinned, host_visible or imported.
 
-    kind: int
+    Sizes are in bytes, 0: not known.
+    """
+
+    kind: str
     total_size: int = 0
     free_size: int = 0
 
@@ -45,7 +48,7 @@ class DeviceMemory(ABC):
         """The kinds that a device has; the first one is the default."""
 
     @abstractmethod
-    def allocate(self, device: int, kind: int, size: int, alignment: int) -> tuple[int, int]:
+    def allocate(self, device: int, kind: str, size: int, alignment: int) -> tuple[int, int]:
         """Allocates size bytes and returns address and number of the allocation.
 
         The number is not 0. Raises MemoryError when there is no room.

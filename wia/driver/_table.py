@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from wia._callbacks import callback
+from wia._device import MEMORY_KINDS
 from wia._dtype import CODES
 from wia._errors import InvalidArgumentError, OutOfRangeError, check
 from wia._native import ffi, lib, new_struct, text
@@ -168,7 +169,9 @@ def _get_memory_kind(device: Any, index: int, out_info: Any, out_error: Any) -> 
     kinds = _memory_of(opened).kinds(opened.index)
     if index >= len(kinds):
         raise OutOfRangeError(f"Memory kind {index} was asked for; there are {len(kinds)}.")
-    out_info.kind, out_info.total_size, out_info.free_size = kinds[index]
+    out_info.kind = MEMORY_KINDS[kinds[index].kind]
+    out_info.total_size = kinds[index].total_size
+    out_info.free_size = kinds[index].free_size
     return 0
 
 
@@ -177,7 +180,8 @@ def _allocate(
     device: Any, kind: int, size: int, alignment: int, out_memory: Any, out_error: Any
 ) -> int:
     opened = _device_of(device)
-    address, memory = _memory_of(opened).allocate(opened.index, kind, size, alignment)
+    name = next((name for name, number in MEMORY_KINDS.items() if number == kind), str(kind))
+    address, memory = _memory_of(opened).allocate(opened.index, name, size, alignment)
     out_memory.address = address
     out_memory.memory = ffi.cast("wia_driver_memory_t", memory)
     return 0
