@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from wia import InvalidArgumentError
-from wia.catalog import BY_NAME, Operation, evaluate
+from wia.catalog import BY_NAME, Operation, ScalarError, evaluate
 from wia.driver import Cost, Driver, Kernel, Node, kernel
 
 __all__ = ["ReferenceDriver"]
@@ -54,7 +54,7 @@ class _Call:
         *inputs, output = operands
         try:
             result = evaluate(np, self._entry, inputs, {**self._values, **scalars}, output)
-        except ValueError as error:
+        except ScalarError as error:
             raise InvalidArgumentError(f"{self._entry.name}: {error}.") from None
         # numpy sees when the result is a view of an input that is also the output.
         output[...] = result

@@ -50,7 +50,7 @@ def _page(operation: Operation) -> str:
         parts += [_title("Attributes and scalars", "-"), _table(_values(operation))]
         if operation.config:
             parts.append(
-                f"In C they are fields of the struct that {init_macro(operation)} begins:\n"
+                f"In C they are fields of a struct, which begins as ``{init_macro(operation)}``:\n"
             )
             parts.append(_code("c", _struct(operation)))
     if operation.notes:

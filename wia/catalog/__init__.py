@@ -20,6 +20,7 @@ from ._model import (
     Tolerance,
     Values,
 )
+from ._numeric import ScalarError
 from ._samples import make_inputs
 from ._tolerance import allowed_error
 
@@ -50,6 +51,7 @@ __all__ = [
     "Option",
     "Sample",
     "Scalar",
+    "ScalarError",
     "Shape",
     "Standard",
     "Tolerance",

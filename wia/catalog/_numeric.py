@@ -13,6 +13,10 @@ _STEP_ELEMENTS = 1 << 16
 _FEW_OUTPUTS = 256
 
 
+class ScalarError(ValueError):
+    """A scalar of the launch has a value that the dtype can't take."""
+
+
 def is_integer(dtype: Any) -> bool:
     """Whether a numpy dtype is bool or an integer; those of ml_dtypes are floats here."""
     return bool(dtype.kind in "biu")
@@ -75,7 +79,7 @@ def scale(np: Any, factor: float, array: Any, name: str) -> Any:
     if not is_integer(array.dtype):
         return array * float(factor)
     if not (float(factor).is_integer() and abs(factor) < 2.0**63):
-        raise ValueError(f"{name} is {factor}; integer dtypes need a whole number below 2**63")
+        raise ScalarError(f"{name} is {factor}; integer dtypes need a whole number below 2**63")
     return array * np.int64(factor)
 
 

@@ -151,9 +151,9 @@ CONV2D = Operation(
     notes=(
         "Padding is zeros. groups divides c and o; the kernel fits into the padded input.",
         "int8 and uint8 give int32, which wraps.",
-        "algorithm, workspace_size and use_tensor_cores are wishes: a driver that can't do as asked "
-        "says UNIMPLEMENTED or takes its own way. fusion is carried out by this call, and by no "
-        "other way to run the operation.",
+        "algorithm, workspace_size and use_tensor_cores are wishes: a driver that can't do as "
+        "asked says UNIMPLEMENTED or takes its own way. fusion is carried out by this call, and "
+        "by no other way to run the operation.",
     ),
     standard=Standard(name="Conv", opset=11, note="int8 as ConvInteger 10 without zero points"),
     options=(
