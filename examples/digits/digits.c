@@ -39,8 +39,7 @@ static bool parse_options(int argc, char **argv, options_t *options) {
     const char *value = i + 1 < argc ? argv[i + 1] : NULL;
     const char **target = NULL;
     for (size_t j = 0; j < sizeof(texts) / sizeof(texts[0]); j++)
-      if (strcmp(name, texts[j].name) == 0)
-        target = texts[j].value;
+      if (strcmp(name, texts[j].name) == 0) target = texts[j].value;
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
       options->help = true;
     } else if (name[0] != '-' && !options->device) {
@@ -67,15 +66,13 @@ static bool parse_options(int argc, char **argv, options_t *options) {
 
 static bool read_array(const char *path, npy_array_t *out_array) {
   char message[NPY_MESSAGE_SIZE];
-  if (npy_read(path, out_array, message))
-    return true;
+  if (npy_read(path, out_array, message)) return true;
   fprintf(stderr, "digits: %s\n", message);
   return false;
 }
 
 static bool read_images(const char *path, npy_array_t *images) {
-  if (!read_array(path, images))
-    return false;
+  if (!read_array(path, images)) return false;
   if (images->rank == 2) { /* one image: a batch of one */
     memmove(images->shape + 1, images->shape, 2 * sizeof(int64_t));
     memmove(images->strides + 1, images->strides, 2 * sizeof(int64_t));
@@ -95,10 +92,8 @@ static bool read_images(const char *path, npy_array_t *images) {
 }
 
 static bool read_labels(const char *path, int64_t count, npy_array_t *labels) {
-  if (!read_array(path, labels))
-    return false;
-  if (labels->rank == 1 && labels->shape[0] == count && labels->kind != 'f')
-    return true;
+  if (!read_array(path, labels)) return false;
+  if (labels->rank == 1 && labels->shape[0] == count && labels->kind != 'f') return true;
   fprintf(stderr, "digits: %s: expected one whole number for each of %" PRId64 " images\n", path,
           count);
   npy_free(labels);
@@ -108,8 +103,7 @@ static bool read_labels(const char *path, int64_t count, npy_array_t *labels) {
 static void draw(const npy_array_t *images, int64_t index, int64_t digit, int64_t label) {
   static const char SHADES[] = " .:-=+*#@";
   printf("\nimage %" PRId64 ": predicted %" PRId64, index, digit);
-  if (label >= 0)
-    printf(", is %" PRId64, label);
+  if (label >= 0) printf(", is %" PRId64, label);
   printf("\n");
   for (int64_t row = 0; row < IMAGE_SIDE; row++) {
     printf("  ");
@@ -130,10 +124,8 @@ static void report(const options_t *options, const npy_array_t *images, const np
   int64_t right = 0;
   for (int64_t i = 0; i < count; i++) {
     const int64_t label = labels->data ? (int64_t)npy_element(labels, i) : -1;
-    if (label == digits[i])
-      right++;
-    if (i < options->show)
-      draw(images, i, digits[i], label);
+    if (label == digits[i]) right++;
+    if (i < options->show) draw(images, i, digits[i], label);
   }
   printf("\n");
   if (labels->data) {
@@ -142,8 +134,7 @@ static void report(const options_t *options, const npy_array_t *images, const np
     return;
   }
   printf("predictions:");
-  for (int64_t i = 0; i < count; i++)
-    printf(" %" PRId64, digits[i]);
+  for (int64_t i = 0; i < count; i++) printf(" %" PRId64, digits[i]);
   printf("\n");
 }
 
@@ -160,13 +151,11 @@ static bool classify(const options_t *options, const npy_array_t *images,
   }
   done = done && network_classify(&network, images, logits, digits);
   network_close(&network);
-  if (done)
-    report(options, images, labels, digits);
+  if (done) report(options, images, labels, digits);
   if (done && options->logits) {
     char message[NPY_MESSAGE_SIZE];
     done = npy_write_float32(options->logits, logits, (int64_t[]){count, CLASS_COUNT}, 2, message);
-    if (!done)
-      fprintf(stderr, "digits: %s\n", message);
+    if (!done) fprintf(stderr, "digits: %s\n", message);
   }
   free(logits);
   free(digits);
@@ -175,16 +164,14 @@ static bool classify(const options_t *options, const npy_array_t *images,
 
 int main(int argc, char **argv) {
   options_t options = {.weights = DIGITS_DATA, .show = 4};
-  if (!parse_options(argc, argv, &options))
-    return 2;
+  if (!parse_options(argc, argv, &options)) return 2;
   if (options.help) {
     fputs(USAGE, stdout);
     return 0;
   }
   if (!options.images) {
     options.images = DIGITS_DATA "/test_images.npy";
-    if (!options.labels)
-      options.labels = DIGITS_DATA "/test_labels.npy";
+    if (!options.labels) options.labels = DIGITS_DATA "/test_labels.npy";
   }
   npy_array_t images = {0}, labels = {0};
   bool done = read_images(options.images, &images);

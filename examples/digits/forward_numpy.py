@@ -38,7 +38,8 @@ def logits(images: Array, weights: Mapping[str, Array]) -> Array:
         x = conv3x3(x, weights[f"{name}_weight"], weights[f"{name}_bias"])
         x = max_pool2x2(np.maximum(x, 0))
     flat = x.reshape(len(x), -1)
-    return flat @ weights["linear_weight"].T + weights["linear_bias"]
+    result: Array = flat @ weights["linear_weight"].T + weights["linear_bias"]
+    return result
 
 
 def conv3x3(x: Array, weight: Array, bias: Array) -> Array:

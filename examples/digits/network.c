@@ -28,14 +28,12 @@ static const struct {
 
 /* True for OK; otherwise prints what WIA says of the error. */
 static bool check(wia_status_t status) {
-  if (status == WIA_STATUS_OK)
-    return true;
+  if (status == WIA_STATUS_OK) return true;
   wia_error_info_t error = WIA_ERROR_INFO_INIT;
   wia_get_last_error(&error);
   fprintf(stderr, "digits: %s: %s (%s)\n", error.function, error.message,
           wia_get_status_name(status));
-  if (error.cause[0])
-    fprintf(stderr, "caused by: %s\n", error.cause);
+  if (error.cause[0]) fprintf(stderr, "caused by: %s\n", error.cause);
   return false;
 }
 
@@ -54,11 +52,9 @@ static bool load_weight(network_t *network, const char *folder, uint32_t index) 
   const int64_t *shape = WEIGHT_SHAPES[index].shape;
   const uint32_t rank = WEIGHT_SHAPES[index].rank;
   bool good = array.kind == 'f' && array.item_size == 4 && array.rank == rank;
-  for (uint32_t i = 0; good && i < rank; i++)
-    good = array.shape[i] == shape[i];
+  for (uint32_t i = 0; good && i < rank; i++) good = array.shape[i] == shape[i];
   good = good && (rank < 2 || array.strides[rank - 1] == 1);
-  if (!good)
-    fprintf(stderr, "digits: %s: not the float32 array that the network needs\n", path);
+  if (!good) fprintf(stderr, "digits: %s: not the float32 array that the network needs\n", path);
   wia_tensor_t *weight = &network->weights[index];
   good = good && check(wia_allocate_tensor(network->context, shape, rank, WIA_FLOAT32, weight)) &&
          check(wia_write_tensor(*weight, array.data, (uint64_t)array.count * 4, NULL));
@@ -69,13 +65,10 @@ static bool load_weight(network_t *network, const char *folder, uint32_t index) 
 bool network_open(network_t *network, const char *device, const char *weights_folder) {
   memset(network, 0, sizeof(*network));
   int32_t id = 0;
-  if (!check(wia_find_device(device, &id)))
-    return false;
-  if (!check(wia_create_context(&network->context, id)))
-    return false;
+  if (!check(wia_find_device(device, &id))) return false;
+  if (!check(wia_create_context(&network->context, id))) return false;
   for (uint32_t i = 0; i < WEIGHT_COUNT; i++)
-    if (!load_weight(network, weights_folder, i))
-      return false;
+    if (!load_weight(network, weights_folder, i)) return false;
   const float scale = 1.0f / 16;
   return check(wia_allocate_tensor(network->context, NULL, 0, WIA_FLOAT32, &network->scale)) &&
          check(wia_write_tensor(network->scale, &scale, sizeof(scale), NULL));
@@ -83,12 +76,9 @@ bool network_open(network_t *network, const char *device, const char *weights_fo
 
 void network_close(network_t *network) {
   for (uint32_t i = 0; i < WEIGHT_COUNT; i++)
-    if (network->weights[i])
-      check(wia_destroy_tensor(network->weights[i]));
-  if (network->scale)
-    check(wia_destroy_tensor(network->scale));
-  if (network->context)
-    check(wia_destroy_context(network->context));
+    if (network->weights[i]) check(wia_destroy_tensor(network->weights[i]));
+  if (network->scale) check(wia_destroy_tensor(network->scale));
+  if (network->context) check(wia_destroy_context(network->context));
 }
 
 /* The tensors between the layers, for a number of images. */
@@ -120,8 +110,7 @@ static bool run_layers(const network_t *network, wia_tensor_t pixels, const wia_
   wia_context_t *ctx = network->context;
   const wia_tensor_t *w = network->weights;
   wia_conv_config_t conv = WIA_CONV_CONFIG_INIT;
-  for (uint32_t i = 0; i < 4; i++)
-    conv.padding[i] = 1;
+  for (uint32_t i = 0; i < 4; i++) conv.padding[i] = 1;
   wia_max_pool2d_config_t pool = WIA_MAX_POOL2D_CONFIG_INIT;
   pool.kernel[0] = pool.kernel[1] = 2;
   wia_argmax_config_t last_axis = WIA_ARGMAX_CONFIG_INIT;
@@ -165,10 +154,8 @@ static bool classify_batch(const network_t *network, const npy_array_t *images,
                             (uint64_t)count * CLASS_COUNT * sizeof(float), NULL)) &&
       check(wia_read_tensor(steps[DIGITS], out_digits, (uint64_t)count * sizeof(int64_t), NULL));
   for (uint32_t i = 0; i < STEP_COUNT; i++)
-    if (steps[i])
-      check(wia_destroy_tensor(steps[i]));
-  if (pixels)
-    check(wia_destroy_tensor(pixels));
+    if (steps[i]) check(wia_destroy_tensor(steps[i]));
+  if (pixels) check(wia_destroy_tensor(pixels));
   return done;
 }
 
@@ -182,7 +169,6 @@ bool network_classify(const network_t *network, const npy_array_t *images, float
     done = classify_batch(network, images, elements, start, size, out_logits + start * CLASS_COUNT,
                           out_digits + start);
   }
-  if (elements)
-    check(wia_destroy_tensor(elements));
+  if (elements) check(wia_destroy_tensor(elements));
   return done;
 }

@@ -113,7 +113,8 @@ def shift(images: NDArray[np.uint8], rng: np.random.Generator) -> NDArray[np.uin
     padded = np.pad(images, ((0, 0), (1, 1), (1, 1)))
     windows = np.lib.stride_tricks.sliding_window_view(padded, (8, 8), axis=(1, 2))
     rows, columns = rng.integers(0, 3, (2, len(images)))
-    return windows[np.arange(len(images)), rows, columns]
+    shifted: NDArray[np.uint8] = windows[np.arange(len(images)), rows, columns]
+    return shifted
 
 
 def scale(images: NDArray[np.uint8]) -> Array:
