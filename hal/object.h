@@ -10,6 +10,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "status.h"
 
@@ -35,6 +36,10 @@ typedef struct wia__thread_t {
   _Atomic uint64_t epoch; /* 0: outside */
   uint32_t depth;
   uint32_t exits;
+  uint32_t retires;     /* 1: this thread retired something since it last collected */
+  uint32_t collecting;
+  uint64_t left;        /* a bit for each wia__leave without its wia__rejoin: whether it left */
+  uint32_t number;      /* small, differs between threads */
   const char *function; /* the public function that the thread is in */
   wia__failure_t last;  /* last error */
   struct wia__thread_t *next;
@@ -54,33 +59,37 @@ static inline wia__thread_t *wia__thread(void) {
 /* Every public function stands between these two. They nest. */
 static inline wia__thread_t *wia__enter(const char *function) {
   wia__thread_t *self = wia__thread();
+  self->function = function;
   if (self->depth++ == 0) {
-    self->function = function;
-    atomic_exchange(&self->epoch, atomic_load_explicit(&wia__epoch, memory_order_relaxed));
+    atomic_exchange(&self->epoch, atomic_load_explicit(&wia__epoch, memory_order_acquire));
   }
   return self;
 }
+/* Destroys what nobody can be using any more. wia__collect_some: unless others should do it. */
 void wia__collect(void);
+void wia__collect_some(wia__thread_t *self);
 static inline void wia__exit(wia__thread_t *self) {
   if (--self->depth == 0) {
     atomic_store_explicit(&self->epoch, 0, memory_order_release);
     if (__builtin_expect(
-            atomic_load_explicit(&wia__retired_count, memory_order_relaxed) != 0 &&
-                (++self->exits & 63) == 0,
-            0))
-      wia__collect();
+            atomic_load_explicit(&wia__retired_count, memory_order_relaxed) != 0, 0))
+      wia__collect_some(self);
   }
 }
-/* Around anything that may take long. Pointers without a reference are no longer good afterwards. */
+/* Around anything that may take long. Pointers without a reference are no longer good afterwards.
+ * Inside a nested call they do nothing, since the outer one's pointers are in use. */
 void wia__leave(wia__thread_t *self);
 void wia__rejoin(wia__thread_t *self);
 
 /* The body of a public function that returns a status:
  *   WIA_API wia_status_t wia_x(...) { WIA__CALL(x__locked(...)); } */
-#define WIA__CALL(expression)                       \
-  wia__thread_t *wia__self = wia__enter(__func__);  \
-  const wia_status_t wia__status = (expression);    \
-  wia__exit(wia__self);                             \
+#define WIA__CALL(expression)                                                                      \
+  wia__thread_t *wia__self = wia__thread();                                                        \
+  const char *wia__outer = wia__self->function;                                                    \
+  wia__enter(__func__);                                                                            \
+  const wia_status_t wia__status = (expression);                                                   \
+  wia__exit(wia__self);                                                                            \
+  wia__self->function = wia__outer;                                                                \
   return wia__status
 
 void wia__init_object(wia__object_t *object, wia__type_t type, void (*destroy)(wia__object_t *));

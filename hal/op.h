@@ -6,7 +6,7 @@
 
 enum {
   WIA__MAX_WORDS = 40,  /* attribute words of one operation */
-  WIA__MAX_SCALARS = 8,
+  WIA__MAX_SCALARS = 32,
   WIA__FIELD_NONE = 0, /* not in the config struct */
   WIA__FIELD_U32 = 1,
   WIA__FIELD_I32 = 2,

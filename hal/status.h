@@ -34,6 +34,7 @@ typedef struct wia__failure_t {
   char *function, *driver, *message, *cause;
 } wia__failure_t;
 void wia__save_failure(wia__failure_t *out_failure);
+void wia__copy_failure(wia__failure_t *out_failure, const wia__failure_t *from);
 wia_status_t wia__restore_failure(const wia__failure_t *failure); /* as this thread's last error */
 void wia__free_failure(wia__failure_t *failure);
 

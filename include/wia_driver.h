@@ -87,12 +87,18 @@ typedef struct wia_driver_kernel_t {
   const char *name; /* O: the operation's; lives as long as the kernel */
 } wia_driver_kernel_t;
 
-/* What to prepare. */
+enum {
+  WIA_REQUEST_REDUCED_PRECISION = 1 /* matrix units may be used, also where they round more */
+};
+
+/* What to prepare. A single operation has all inputs of the catalog among the group's, UINT32_MAX for
+ * one that is left out, and its operand is all zero then. Attributes that have their default are not
+ * listed; whoever meets one that it doesn't know says UNIMPLEMENTED. The scalars of an operation are
+ * always listed: their data is NULL, and scalar tells their place in wia_kernel_args_t.scalars. */
 typedef struct wia_request_t {
   uint32_t struct_size;
-  uint32_t flags; /* 0 */
-  const wia_group_t *group; /* attributes that have their default are not listed. Whoever meets an
-                               attribute that it doesn't know says UNIMPLEMENTED. */
+  uint32_t flags; /* WIA_REQUEST_* */
+  const wia_group_t *group;
   const char *candidate;    /* the algorithm asked for by name; NULL: the driver's choice */
   uint64_t workspace_limit; /* bytes; 0: none */
 } wia_request_t;

@@ -1,0 +1,102 @@
+/* address.c: the map from addresses to live allocations: a treap, ordered by base address. */
+#include "memory.h"
+
+static pthread_rwlock_t map_lock = PTHREAD_RWLOCK_INITIALIZER;
+static wia__allocation_t *root;
+static uint64_t seed = UINT64_C(0x2545f4914f6cdd1d);
+
+static uint64_t base_of(const wia__allocation_t *a) { return a->memory.address; }
+
+static uint64_t next_priority(void) {
+  seed ^= seed << 13;
+  seed ^= seed >> 7;
+  seed ^= seed << 17;
+  return seed;
+}
+
+/* Splits a tree into bases below and from address on. */
+static void split(wia__allocation_t *tree, uint64_t address, wia__allocation_t **below,
+                  wia__allocation_t **above) {
+  while (tree) {
+    if (base_of(tree) < address) {
+      *below = tree;
+      below = &tree->right;
+      tree = tree->right;
+    } else {
+      *above = tree;
+      above = &tree->left;
+      tree = tree->left;
+    }
+  }
+  *below = *above = NULL;
+}
+
+static wia__allocation_t *merge(wia__allocation_t *below, wia__allocation_t *above) {
+  wia__allocation_t *merged = NULL, **link = &merged;
+  while (below && above) {
+    if (below->priority > above->priority) {
+      *link = below;
+      link = &below->right;
+      below = below->right;
+    } else {
+      *link = above;
+      link = &above->left;
+      above = above->left;
+    }
+  }
+  *link = below ? below : above;
+  return merged;
+}
+
+/* The allocation with the highest base at or below address. */
+static wia__allocation_t *find_floor(uint64_t address) {
+  wia__allocation_t *best = NULL;
+  for (wia__allocation_t *a = root; a;) {
+    if (base_of(a) <= address) {
+      best = a;
+      a = a->right;
+    } else {
+      a = a->left;
+    }
+  }
+  return best;
+}
+
+wia__allocation_t *wia__find_allocation(uint64_t address) {
+  pthread_rwlock_rdlock(&map_lock);
+  wia__allocation_t *found = find_floor(address);
+  if (found && address - base_of(found) >= found->size) found = NULL;
+  pthread_rwlock_unlock(&map_lock);
+  return found;
+}
+
+wia_status_t wia__map_insert(wia__allocation_t *allocation) {
+  const uint64_t base = base_of(allocation), last = base + (allocation->size - 1);
+  wia__allocation_t *floor = NULL;
+  pthread_rwlock_wrlock(&map_lock);
+  const bool bad = last < base || ((floor = find_floor(last)) &&
+                                   base_of(floor) + (floor->size - 1) >= base);
+  if (!bad) {
+    wia__allocation_t *below, *above;
+    allocation->priority = next_priority();
+    allocation->left = allocation->right = NULL;
+    split(root, base, &below, &above);
+    root = merge(merge(below, allocation), above);
+  }
+  pthread_rwlock_unlock(&map_lock);
+  if (!bad) return WIA_STATUS_OK;
+  return wia__fail_with(WIA_STATUS_INTERNAL, allocation->device->driver->name, NULL,
+                        "the driver of %s gave out %#llx with %llu bytes, which overlaps memory "
+                        "that is in use: a defect of the driver",
+                        allocation->device->name, (unsigned long long)base,
+                        (unsigned long long)allocation->size);
+}
+
+void wia__map_remove(wia__allocation_t *allocation) {
+  wia__allocation_t *below, *rest, *self, *above;
+  pthread_rwlock_wrlock(&map_lock);
+  split(root, base_of(allocation), &below, &rest);
+  split(rest, base_of(allocation) + 1, &self, &above);
+  root = merge(below, above);
+  pthread_rwlock_unlock(&map_lock);
+}

@@ -1,0 +1,48 @@
+/* cache.h: the prepared kernels of a device, found by key. */
+#ifndef WIA__CACHE_H
+#define WIA__CACHE_H
+
+#include "plan.h"
+
+enum { WIA__CACHE_FRONT = 1024 };
+
+/* In front a table that is read without a lock, one plan a place; behind it a map of all plans with
+ * a bound, from which the one that was not used for longest (by a clock hand) goes. */
+struct wia__cache_t {
+  _Atomic(wia__plan_t *) front[WIA__CACHE_FRONT];
+  pthread_mutex_t mutex;
+  pthread_cond_t prepared;
+  wia__plan_t **buckets;
+  wia__plan_t **entries; /* all plans, in no order, for the clock */
+  uint64_t bucket_count, entry_count, capacity, hand;
+  uint64_t misses, evictions, evicted_hits;
+};
+
+/* NULL: no memory. */
+wia__cache_t *wia__create_cache(void);
+
+static inline bool wia__is_key(const wia__key_t *a, const wia__key_t *b) {
+  if (a->hash != b->hash || a->count != b->count) return false;
+  for (uint32_t i = 0; i < a->count; i++) {
+    if (a->words[i] != b->words[i]) return false;
+  }
+  return true;
+}
+
+/* The plan of a key, or NULL if it is not in front: good until wia__exit. */
+static inline wia__plan_t *wia__find_plan(wia__cache_t *cache, const wia__key_t *key) {
+  wia__plan_t *plan = atomic_load_explicit(&cache->front[key->hash % WIA__CACHE_FRONT],
+                                           memory_order_acquire);
+  if (!plan || !wia__is_key(&plan->key, key)) return NULL;
+  if (!atomic_load_explicit(&plan->used, memory_order_relaxed))
+    atomic_store_explicit(&plan->used, 1, memory_order_relaxed);
+  return plan;
+}
+
+/* The plan of a key with a reference, prepared by this thread or, if another is at it, by that one;
+ * the epoch is left meanwhile. Fails with the refusal. */
+wia_status_t wia__obtain_plan(wia__device_t *device, const wia__key_t *key, const wia__op_t *op,
+                              const wia_tensor_layout_t *const *layouts, const wia_scalar_t *words,
+                              uint64_t aliases, wia__plan_t **out_plan);
+
+#endif

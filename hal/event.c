@@ -1,0 +1,235 @@
+/* event.c: events: a handle to a current point, which each recording replaces. */
+#include <stdlib.h>
+
+#include "context.h"
+#include "stream.h"
+
+typedef struct event_t {
+  wia__object_t object;
+  pthread_mutex_t mutex;
+  wia__point_t *current;
+  bool recorded; /* the current point belongs to a recording; else the first one takes it over */
+} event_t;
+
+/* Marks a place in a stream; ends with the point done or failed. */
+typedef struct record_t {
+  wia__item_t item;
+  wia__point_t *point;
+} record_t;
+
+static const char NO_MEMORY[] = "no memory for an event";
+
+static void destroy_event(wia__object_t *object) {
+  event_t *event = (event_t *)object;
+  if (!event->recorded) {
+    const wia__failure_t failure = {
+        .status = WIA_STATUS_CANCELLED,
+        .message = (char *)(uintptr_t)"the event was destroyed before it was recorded"};
+    wia__finish_point(event->current, &failure);
+  }
+  wia__release_point(event->current);
+  pthread_mutex_destroy(&event->mutex);
+  free(event);
+}
+
+static wia_status_t create_event(wia_event_t **out_event, wia_context_t *context) {
+  if (!out_event) return wia__null("out_event");
+  wia__device_t *device = NULL;
+  wia_status_t status = wia__context_device(context, &device);
+  if (status) return status;
+  event_t *event = calloc(1, sizeof *event);
+  if (!event || !(event->current = wia__create_point())) {
+    free(event);
+    return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, NO_MEMORY);
+  }
+  wia__init_object(&event->object, WIA__EVENT, destroy_event);
+  pthread_mutex_init(&event->mutex, NULL);
+  void *handle = NULL;
+  status = wia__make_handle(&event->object, &handle);
+  if (!status) *out_event = handle;
+  return status;
+}
+
+WIA_API wia_status_t wia_create_event(wia_event_t **out_event, wia_context_t *context) {
+  WIA__CALL(create_event(out_event, context));
+}
+
+WIA_API wia_status_t wia_destroy_event(wia_event_t *event) {
+  WIA__CALL(wia__close_handle(event, WIA__EVENT));
+}
+
+/* -- points of an event -------------------------------------------------------------------------- */
+
+/* The current point with a reference, and whether it was recorded. */
+static wia_status_t get_point(wia_event_t *handle, wia__point_t **out_point, bool *out_recorded) {
+  event_t *event = NULL;
+  const wia_status_t status = wia__resolve(handle, WIA__EVENT, "event", &event);
+  if (status) return status;
+  pthread_mutex_lock(&event->mutex);
+  *out_point = event->current;
+  *out_recorded = event->recorded;
+  wia__retain_point(event->current);
+  pthread_mutex_unlock(&event->mutex);
+  return WIA_STATUS_OK;
+}
+
+/* Gives the event a fresh point, or the first one its recording. The caller gets a reference. */
+static wia__point_t *next_point(event_t *event) {
+  wia__point_t *fresh = wia__create_point();
+  if (!fresh) return NULL;
+  pthread_mutex_lock(&event->mutex);
+  wia__point_t *unused = fresh;
+  if (event->recorded) {
+    unused = event->current;
+    event->current = fresh;
+  }
+  event->recorded = true;
+  wia__point_t *point = event->current;
+  wia__retain_point(point);
+  pthread_mutex_unlock(&event->mutex);
+  wia__release_point(unused);
+  return point;
+}
+
+static void end_record(wia__item_t *item, wia_status_t status, const wia__failure_t *failure) {
+  record_t *record = (record_t *)item;
+  wia__failure_t refused = {0};
+  if (status && !failure) wia__save_failure(&refused); /* refused by the queue just now */
+  wia__finish_point(record->point, status ? (failure ? failure : &refused) : NULL);
+  wia__free_failure(&refused);
+  wia__release_point(record->point);
+  free(record);
+}
+
+static wia_status_t record_event(wia_event_t *handle, wia_stream_t *stream) {
+  event_t *event = NULL;
+  wia__queue_t *queue = NULL;
+  wia_status_t status = wia__resolve(handle, WIA__EVENT, "event", &event);
+  if (!status) status = wia__resolve_stream(stream, &queue);
+  if (status) return status;
+  record_t *record = calloc(1, sizeof *record);
+  if (!record || !(record->point = next_point(event))) {
+    free(record);
+    return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, NO_MEMORY);
+  }
+  record->item.end = end_record;
+  wia__enqueue(queue, &record->item, NULL); /* a refusal fails the point: the waiters learn of it */
+  return WIA_STATUS_OK;
+}
+
+WIA_API wia_status_t wia_record_event(wia_event_t *event, wia_stream_t *stream) {
+  WIA__CALL(record_event(event, stream));
+}
+
+/* -- waits --------------------------------------------------------------------------------------- */
+
+static void end_wait(wia__item_t *item, wia_status_t status, const wia__failure_t *failure) {
+  (void)status;
+  (void)failure;
+  wia__release_point(item->wait_for);
+  free(item);
+}
+
+static wia_status_t enqueue_wait(wia_stream_t *stream, wia_event_t *event) {
+  wia__queue_t *queue = NULL;
+  wia_status_t status = wia__resolve_stream(stream, &queue);
+  if (status) return status;
+  wia__item_t *item = calloc(1, sizeof *item);
+  if (!item) return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no memory for queued work");
+  bool recorded = false;
+  status = get_point(event, &item->wait_for, &recorded);
+  if (status) {
+    free(item);
+    return status;
+  }
+  item->end = end_wait;
+  return wia__enqueue(queue, item, NULL);
+}
+
+WIA_API wia_status_t wia_enqueue_wait(wia_stream_t *stream, wia_event_t *event) {
+  WIA__CALL(enqueue_wait(stream, event));
+}
+
+static wia_status_t wait_event(wia_event_t *event, int64_t timeout_ns) {
+  wia__point_t *point = NULL;
+  bool recorded = false;
+  wia_status_t status = get_point(event, &point, &recorded);
+  if (status) return status;
+  status = wia__wait_point(point, timeout_ns);
+  wia__release_point(point);
+  return status;
+}
+
+WIA_API wia_status_t wia_wait_event(wia_event_t *event, int64_t timeout_ns) {
+  WIA__CALL(wait_event(event, timeout_ns));
+}
+
+static wia_status_t query_event(wia_event_t *event, int32_t *out_state) {
+  if (!out_state) return wia__null("out_state");
+  wia__point_t *point = NULL;
+  bool recorded = false;
+  const wia_status_t status = get_point(event, &point, &recorded);
+  if (status) return status;
+  *out_state = recorded ? wia__point_state(point) : WIA_EVENT_NONE;
+  wia__release_point(point);
+  return WIA_STATUS_OK;
+}
+
+WIA_API wia_status_t wia_query_event(wia_event_t *event, int32_t *out_state) {
+  WIA__CALL(query_event(event, out_state));
+}
+
+/* -- times and reset ----------------------------------------------------------------------------- */
+
+static wia_status_t get_time(wia_event_t *event, const char *argument, int64_t *out_time_ns) {
+  wia__point_t *point = NULL;
+  bool recorded = false;
+  wia_status_t status = get_point(event, &point, &recorded);
+  if (status) return status;
+  if (wia__point_state(point) == WIA_EVENT_DONE)
+    *out_time_ns = wia__point_time_ns(point);
+  else
+    status = wia__fail(WIA_STATUS_FAILED_PRECONDITION,
+                       "%s is not done: %s; wait for it with wia_wait_event() first", argument,
+                       !recorded ? "it was never recorded"
+                       : wia__point_state(point) == WIA_EVENT_FAILED
+                           ? "its stream failed"
+                           : "the work before it is still going on");
+  wia__release_point(point);
+  return status;
+}
+
+static wia_status_t get_elapsed_time(wia_event_t *start, wia_event_t *end,
+                                     int64_t *out_elapsed_ns) {
+  if (!out_elapsed_ns) return wia__null("out_elapsed_ns");
+  int64_t start_ns = 0, end_ns = 0;
+  wia_status_t status = get_time(start, "start", &start_ns);
+  if (!status) status = get_time(end, "end", &end_ns);
+  if (!status) *out_elapsed_ns = end_ns - start_ns;
+  return status;
+}
+
+WIA_API wia_status_t wia_get_elapsed_time(wia_event_t *start, wia_event_t *end,
+                                          int64_t *out_elapsed_ns) {
+  WIA__CALL(get_elapsed_time(start, end, out_elapsed_ns));
+}
+
+static wia_status_t reset_event(wia_event_t *handle) {
+  event_t *event = NULL;
+  const wia_status_t status = wia__resolve(handle, WIA__EVENT, "event", &event);
+  if (status) return status;
+  wia__point_t *fresh = wia__create_point();
+  if (!fresh) return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, NO_MEMORY);
+  pthread_mutex_lock(&event->mutex);
+  wia__point_t *unused = fresh;
+  if (event->recorded) {
+    unused = event->current;
+    event->current = fresh;
+    event->recorded = false;
+  }
+  pthread_mutex_unlock(&event->mutex);
+  wia__release_point(unused);
+  return WIA_STATUS_OK;
+}
+
+WIA_API wia_status_t wia_reset_event(wia_event_t *event) { WIA__CALL(reset_event(event)); }

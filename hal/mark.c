@@ -1,0 +1,86 @@
+/* mark.c: which work in flight uses an allocation, and waiting for it. */
+#include <stdlib.h>
+
+#include "memory.h"
+#include "stream.h"
+
+wia_status_t wia__mark(wia__allocation_t *allocation, wia__queue_t *queue, uint64_t sequence) {
+  wia_status_t status = WIA_STATUS_OK;
+  pthread_mutex_lock(&allocation->mark_mutex);
+  const uint32_t count = atomic_load_explicit(&allocation->pending, memory_order_relaxed);
+  uint32_t i = 0;
+  while (i < count && allocation->marks[i].queue != queue) i++;
+  if (i == count && count == allocation->mark_capacity) {
+    const uint32_t capacity = count ? 2 * count : 2;
+    wia__mark_t *grown = realloc(allocation->marks, capacity * sizeof *grown);
+    if (!grown) {
+      status = wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no host memory is left");
+    } else {
+      allocation->marks = grown;
+      allocation->mark_capacity = capacity;
+    }
+  }
+  if (!status) {
+    if (i == count) {
+      wia__retain_queue(queue);
+      allocation->marks[i] = (wia__mark_t){.queue = queue};
+      atomic_store_explicit(&allocation->pending, count + 1, memory_order_release);
+    }
+    if (sequence > allocation->marks[i].sequence) allocation->marks[i].sequence = sequence;
+  }
+  pthread_mutex_unlock(&allocation->mark_mutex);
+  return status;
+}
+
+/* Takes any mark, with a reference to its queue. */
+static bool peek_mark(wia__allocation_t *allocation, wia__mark_t *out_mark) {
+  pthread_mutex_lock(&allocation->mark_mutex);
+  const bool any = allocation->pending != 0;
+  if (any) {
+    *out_mark = allocation->marks[0];
+    wia__retain_queue(out_mark->queue);
+  }
+  pthread_mutex_unlock(&allocation->mark_mutex);
+  return any;
+}
+
+/* Drops the queue's mark unless later work was marked meanwhile. */
+static void drop_mark(wia__allocation_t *allocation, const wia__mark_t *mark) {
+  bool dropped = false;
+  pthread_mutex_lock(&allocation->mark_mutex);
+  const uint32_t count = allocation->pending;
+  for (uint32_t i = 0; i < count && !dropped; i++) {
+    dropped = allocation->marks[i].queue == mark->queue &&
+              allocation->marks[i].sequence == mark->sequence;
+    if (!dropped) continue;
+    allocation->marks[i] = allocation->marks[count - 1];
+    atomic_store_explicit(&allocation->pending, count - 1, memory_order_release);
+  }
+  pthread_mutex_unlock(&allocation->mark_mutex);
+  if (dropped) wia__release_queue(mark->queue);
+}
+
+static wia_status_t wait_marks(wia__allocation_t *allocation) {
+  wia_status_t status = WIA_STATUS_OK;
+  for (wia__mark_t mark; !status && peek_mark(allocation, &mark);) {
+    status = wia__wait_sequence(mark.queue, mark.sequence, WIA_TIMEOUT_INFINITE);
+    if (!status) drop_mark(allocation, &mark); /* a failure stays, for whoever asks next */
+    wia__release_queue(mark.queue);
+  }
+  return status;
+}
+
+wia_status_t wia__settle(wia__allocation_t *const *allocations, uint32_t count, bool *out_waited) {
+  wia__allocation_t *held[WIA_MAX_OPERANDS];
+  uint32_t held_count = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    if (!allocations[i] || !wia__is_pending(allocations[i])) continue;
+    wia__retain(&allocations[i]->object);
+    held[held_count++] = allocations[i];
+  }
+  *out_waited = held_count != 0;
+  wia_status_t status = WIA_STATUS_OK;
+  for (uint32_t i = 0; i < held_count && !status; i++) status = wait_marks(held[i]);
+  for (uint32_t i = 0; i < held_count; i++) wia__release(&held[i]->object);
+  return status;
+}

@@ -1,0 +1,353 @@
+/* memory.c: allocating and freeing device memory, its marks and statistics. */
+#include "memory.h"
+
+#include <stdlib.h>
+
+#include "platform.h"
+#include "stream.h"
+
+/* -- counts -------------------------------------------------------------------------------------- */
+
+static void count_allocated(wia__device_t *device, int32_t kind, uint64_t size) {
+  pthread_mutex_lock(&device->memory_mutex);
+  wia__memory_counts_t *counts = &device->counts[kind];
+  counts->live_size += size;
+  if (counts->live_size > counts->peak_size) counts->peak_size = counts->live_size;
+  counts->live_count++;
+  counts->total_count++;
+  pthread_mutex_unlock(&device->memory_mutex);
+}
+
+static void count_freed(wia__allocation_t *allocation) {
+  pthread_mutex_lock(&allocation->device->memory_mutex);
+  wia__memory_counts_t *counts = &allocation->device->counts[allocation->kind];
+  counts->live_size -= allocation->size;
+  counts->live_count--;
+  counts->deferred_count++;
+  pthread_mutex_unlock(&allocation->device->memory_mutex);
+}
+
+static void count_given_back(wia__allocation_t *allocation) {
+  pthread_mutex_lock(&allocation->device->memory_mutex);
+  allocation->device->counts[allocation->kind].deferred_count--;
+  pthread_mutex_unlock(&allocation->device->memory_mutex);
+}
+
+static wia__memory_counts_t counts_of(wia__device_t *device, int32_t kind) {
+  pthread_mutex_lock(&device->memory_mutex);
+  const wia__memory_counts_t counts = device->counts[kind];
+  pthread_mutex_unlock(&device->memory_mutex);
+  return counts;
+}
+
+/* -- life of an allocation ----------------------------------------------------------------------- */
+
+static void destroy_allocation(wia__object_t *object) {
+  wia__allocation_t *allocation = (wia__allocation_t *)object;
+  for (uint32_t i = 0; i < allocation->pending; i++) wia__release_queue(allocation->marks[i].queue);
+  free(allocation->marks);
+  pthread_mutex_destroy(&allocation->mark_mutex);
+  free(allocation);
+}
+
+static void give_back(wia__device_t *device, const wia_operand_t *memory, uint64_t size) {
+  wia__lock_device(device);
+  device->table->free(device->handle, memory);
+  wia__unlock_device(device);
+  if (device->flags & WIA_DEVICE_OPAQUE_MEMORY)
+    wia__return_addresses((void *)(uintptr_t)memory->address, size);
+}
+
+static void end_memory(wia__object_t *memory_end) {
+  wia__allocation_t *allocation =
+      (wia__allocation_t *)((char *)memory_end - offsetof(wia__allocation_t, memory_end));
+  give_back(allocation->device, &allocation->memory, allocation->size);
+  count_given_back(allocation);
+  wia__release(&allocation->object);
+}
+
+bool wia__try_use(wia__allocation_t *allocation) {
+  uint32_t uses = atomic_load_explicit(&allocation->uses, memory_order_relaxed);
+  while (uses) {
+    if (atomic_compare_exchange_weak(&allocation->uses, &uses, uses + 1)) return true;
+  }
+  return false;
+}
+
+/* Makes the address invalid; false if it already was. */
+static bool invalidate(wia__allocation_t *allocation) {
+  if (atomic_exchange(&allocation->freed, 1)) return false;
+  wia__map_remove(allocation);
+  count_freed(allocation);
+  return true;
+}
+
+void wia__end_use(wia__allocation_t *allocation) {
+  if (atomic_fetch_sub_explicit(&allocation->uses, 1, memory_order_acq_rel) != 1) return;
+  invalidate(allocation);
+  wia__retire(&allocation->memory_end); /* with the reference that the memory holds */
+}
+
+/* -- allocate ------------------------------------------------------------------------------------ */
+
+static wia_status_t call_driver(wia__device_t *device, int32_t kind, uint64_t size,
+                                uint64_t alignment, wia_operand_t *out_memory) {
+  wia_error_t error;
+  wia__init_error(&error);
+  wia__lock_device(device);
+  const wia_status_t status =
+      device->table->allocate(device->handle, kind, size, alignment, out_memory, &error);
+  wia__unlock_device(device);
+  if (!status) {
+    wia__drop_error(&error);
+    return WIA_STATUS_OK;
+  }
+  pthread_mutex_lock(&device->memory_mutex);
+  device->counts[kind].failed_count++;
+  pthread_mutex_unlock(&device->memory_mutex);
+  const wia__memory_counts_t counts = counts_of(device, kind);
+  return wia__take_error(&error, status, device->driver->name,
+                         "%s can't allocate %llu bytes (%llu bytes in %llu allocations are live)",
+                         device->name, (unsigned long long)size,
+                         (unsigned long long)counts.live_size,
+                         (unsigned long long)counts.live_count);
+}
+
+static wia_status_t get_memory(wia__device_t *device, int32_t kind, uint64_t size,
+                               uint64_t alignment, wia_operand_t *out_memory) {
+  wia__thread_t *self = wia__thread();
+  wia__leave(self); /* so that what this thread retired can be given back on the way */
+  wia_status_t status = call_driver(device, kind, size, alignment, out_memory);
+  if (status == WIA_STATUS_RESOURCE_EXHAUSTED &&
+      atomic_load_explicit(&wia__retired_count, memory_order_relaxed)) {
+    wia__collect();
+    status = call_driver(device, kind, size, alignment, out_memory);
+  }
+  wia__rejoin(self);
+  if (status) return status;
+  if (device->flags & WIA_DEVICE_OPAQUE_MEMORY) {
+    out_memory->address = (uint64_t)(uintptr_t)wia__reserve_addresses(size);
+    if (!out_memory->address) {
+      device->table->free(device->handle, out_memory);
+      return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no address range of %llu bytes is left",
+                       (unsigned long long)size);
+    }
+  }
+  out_memory->layout = NULL;
+  if (out_memory->address && out_memory->address % alignment == 0) return WIA_STATUS_OK;
+  const uint64_t address = out_memory->address;
+  give_back(device, out_memory, size);
+  return wia__fail_with(WIA_STATUS_INTERNAL, device->driver->name, NULL,
+                        "the driver of %s gave out address %#llx, which is not aligned to %llu "
+                        "bytes: a defect of the driver",
+                        device->name, (unsigned long long)address, (unsigned long long)alignment);
+}
+
+static wia_status_t check_config(const wia__device_t *device, const wia_memory_config_t *config,
+                                 int32_t *out_kind, uint64_t *out_alignment) {
+  wia_memory_config_t ours = {0};
+  const wia_status_t status = wia__read_struct(config, &ours, sizeof ours, sizeof ours,
+                                               "WIA_MEMORY_CONFIG_INIT");
+  if (status) return status;
+  *out_kind = ours.kind ? ours.kind : WIA_MEMORY_DEVICE;
+  if (*out_kind < WIA_MEMORY_DEVICE || *out_kind > WIA_MEMORY_HOST_VISIBLE)
+    return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                     "kind is %d; expected WIA_MEMORY_DEVICE, _HOST_PINNED or _HOST_VISIBLE",
+                     (int)*out_kind);
+  if (ours.alignment & (ours.alignment - 1) || ours.alignment > 1u << 30)
+    return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                     "alignment is %llu; expected a power of two up to 2^30",
+                     (unsigned long long)ours.alignment);
+  *out_alignment = ours.alignment > device->alignment ? ours.alignment : device->alignment;
+  return WIA_STATUS_OK;
+}
+
+wia_status_t wia__allocate(wia__device_t *device, uint64_t size, const wia_memory_config_t *config,
+                           bool owned, wia__allocation_t **out_allocation) {
+  int32_t kind;
+  uint64_t alignment;
+  wia_status_t status = check_config(device, config, &kind, &alignment);
+  if (status) return status;
+  if (size > INT64_MAX)
+    return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "%llu bytes are more than any device has",
+                     (unsigned long long)size);
+  wia__allocation_t *allocation = calloc(1, sizeof *allocation);
+  if (!allocation) return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no host memory is left");
+  status = get_memory(device, kind, size, alignment, &allocation->memory);
+  if (status) {
+    free(allocation);
+    return status;
+  }
+  wia__init_object(&allocation->object, WIA__INTERNAL, destroy_allocation);
+  wia__init_object(&allocation->memory_end, WIA__INTERNAL, end_memory);
+  wia__retain(&allocation->object); /* the memory's own */
+  atomic_init(&allocation->uses, 1);
+  allocation->device = device;
+  allocation->size = size;
+  allocation->kind = kind;
+  allocation->owned = owned;
+  pthread_mutex_init(&allocation->mark_mutex, NULL);
+  status = wia__map_insert(allocation);
+  if (status) { /* the memory is somebody's: it is not given back */
+    pthread_mutex_destroy(&allocation->mark_mutex);
+    free(allocation);
+    return status;
+  }
+  count_allocated(device, kind, size);
+  *out_allocation = allocation;
+  return WIA_STATUS_OK;
+}
+
+static wia_status_t allocate_memory(void **out_ptr, uint64_t size, int32_t device_id,
+                                    const wia_memory_config_t *config) {
+  if (!out_ptr) return wia__null("out_ptr");
+  wia__device_t *device;
+  wia_status_t status = wia__get_device(device_id, &device);
+  if (status) return status;
+  if (size == 0) {
+    int32_t kind;
+    uint64_t alignment;
+    status = check_config(device, config, &kind, &alignment);
+    if (!status) *out_ptr = NULL;
+    return status;
+  }
+  wia__allocation_t *allocation;
+  status = wia__allocate(device, size, config, false, &allocation);
+  if (status) return status;
+  *out_ptr = (void *)(uintptr_t)allocation->memory.address;
+  wia__release(&allocation->object); /* the use stays, for wia_free to end */
+  return WIA_STATUS_OK;
+}
+
+WIA_API wia_status_t wia_malloc(void **out_ptr, uint64_t size, int32_t device_id) {
+  WIA__CALL(allocate_memory(out_ptr, size, device_id, NULL));
+}
+
+WIA_API wia_status_t wia_allocate_memory(void **out_ptr, uint64_t size, int32_t device_id,
+                                         const wia_memory_config_t *config) {
+  WIA__CALL(allocate_memory(out_ptr, size, device_id, config));
+}
+
+static wia_status_t free_memory(void *ptr) {
+  if (!ptr) return WIA_STATUS_OK;
+  const uint64_t address = (uint64_t)(uintptr_t)ptr;
+  wia__allocation_t *allocation = wia__find_allocation(address);
+  if (!allocation)
+    return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                     "%p is in no live allocation: it was freed, or wia_malloc() never gave it",
+                     ptr);
+  if (allocation->memory.address != address)
+    return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                     "%p lies %llu bytes inside an allocation of %s; free its start, %#llx", ptr,
+                     (unsigned long long)(address - allocation->memory.address),
+                     allocation->device->name, (unsigned long long)allocation->memory.address);
+  if (allocation->owned)
+    return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                     "%p is owned by a tensor; destroy the tensor instead", ptr);
+  if (!invalidate(allocation))
+    return wia__fail(WIA_STATUS_INVALID_ARGUMENT, "%p was freed by another thread", ptr);
+  wia__end_use(allocation);
+  return WIA_STATUS_OK;
+}
+
+WIA_API wia_status_t wia_free(void *ptr) { WIA__CALL(free_memory(ptr)); }
+
+/* -- questions ----------------------------------------------------------------------------------- */
+
+wia_status_t wia__find_range(uint64_t address, uint64_t size, const char *argument,
+                             wia__allocation_t **out_allocation) {
+  wia__allocation_t *allocation = wia__find_allocation(address);
+  if (!allocation)
+    return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                     "%s (%#llx) is in no live allocation of any device", argument,
+                     (unsigned long long)address);
+  const uint64_t offset = address - allocation->memory.address;
+  if (size > allocation->size - offset)
+    return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                     "%s: %llu bytes from offset %llu leave the allocation of %llu bytes on %s",
+                     argument, (unsigned long long)size, (unsigned long long)offset,
+                     (unsigned long long)allocation->size, allocation->device->name);
+  *out_allocation = allocation;
+  return WIA_STATUS_OK;
+}
+
+static bool has_work(wia__allocation_t *allocation) {
+  bool pending = false;
+  pthread_mutex_lock(&allocation->mark_mutex);
+  for (uint32_t i = 0; i < allocation->pending && !pending; i++)
+    pending = !wia__is_done(allocation->marks[i].queue, allocation->marks[i].sequence);
+  pthread_mutex_unlock(&allocation->mark_mutex);
+  return pending;
+}
+
+static wia_status_t query_address(const void *address, wia_address_info_t *out_info) {
+  const wia_status_t status =
+      wia__check_out(out_info, sizeof *out_info, "WIA_ADDRESS_INFO_INIT");
+  if (status) return status;
+  const uint64_t at = (uint64_t)(uintptr_t)address;
+  wia__allocation_t *allocation = wia__find_allocation(at);
+  if (!allocation)
+    return wia__fail(WIA_STATUS_NOT_FOUND, "%p is in no live allocation of any device", address);
+  const wia_address_info_t info = {.device_id = allocation->device->id,
+                                   .kind = allocation->kind,
+                                   .pending = has_work(allocation),
+                                   .base = allocation->memory.address,
+                                   .size = allocation->size,
+                                   .offset = at - allocation->memory.address};
+  wia__write_struct(out_info, &info, sizeof info);
+  return WIA_STATUS_OK;
+}
+
+WIA_API wia_status_t wia_query_address(const void *address, wia_address_info_t *out_info) {
+  WIA__CALL(query_address(address, out_info));
+}
+
+/* What the driver says of a kind; zeros if the device lacks it. */
+static wia_status_t ask_driver(wia__device_t *device, int32_t kind, wia_memory_kind_info_t *out) {
+  for (uint32_t i = 0; i < device->info.memory_kind_count; i++) {
+    wia_memory_kind_info_t info = {.struct_size = sizeof info};
+    wia_error_t error;
+    wia__init_error(&error);
+    wia__lock_device(device);
+    const wia_status_t status =
+        device->table->get_memory_kind(device->handle, i, &info, &error);
+    wia__unlock_device(device);
+    if (status)
+      return wia__take_error(&error, status, device->driver->name, "%s, memory kind %u",
+                             device->name, i);
+    wia__drop_error(&error);
+    if (info.kind == kind) *out = info;
+  }
+  return WIA_STATUS_OK;
+}
+
+static wia_status_t get_memory_info(int32_t device_id, int32_t kind, wia_memory_info_t *out_info) {
+  wia_status_t status = wia__check_out(out_info, sizeof *out_info, "WIA_MEMORY_INFO_INIT");
+  if (status) return status;
+  if (kind < WIA_MEMORY_DEVICE || kind > WIA_MEMORY_IMPORTED)
+    return wia__fail(WIA_STATUS_INVALID_ARGUMENT, "kind is %d; expected one of WIA_MEMORY_*",
+                     (int)kind);
+  wia__device_t *device;
+  status = wia__get_device(device_id, &device);
+  if (status) return status;
+  wia_memory_kind_info_t told = {0};
+  status = ask_driver(device, kind, &told);
+  if (status) return status;
+  const wia__memory_counts_t counts = counts_of(device, kind);
+  const wia_memory_info_t info = {.kind = kind,
+                                  .total_size = told.total_size,
+                                  .free_size = told.free_size,
+                                  .live_size = counts.live_size,
+                                  .peak_size = counts.peak_size,
+                                  .live_count = counts.live_count,
+                                  .total_count = counts.total_count,
+                                  .failed_count = counts.failed_count,
+                                  .deferred_count = counts.deferred_count};
+  wia__write_struct(out_info, &info, sizeof info);
+  return WIA_STATUS_OK;
+}
+
+WIA_API wia_status_t wia_get_memory_info(int32_t device_id, int32_t kind,
+                                         wia_memory_info_t *out_info) {
+  WIA__CALL(get_memory_info(device_id, kind, out_info));
+}

@@ -1,0 +1,278 @@
+/* object.c: handles, epochs and reclamation; object.h says how they work together. */
+#include "object.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+enum {
+  CHUNK_BITS = 12,
+  CHUNK_SIZE = 1 << CHUNK_BITS,
+  CHUNK_COUNT = 1 << 12,
+  INDEX_BITS = 24
+};
+
+/* A handle is generation << 32 | type << 24 | index. A slot's key is the handle that is live in it,
+ * or 0. The object is written before the key, and the key is cleared before the object is: who reads
+ * the object first and then finds its own handle as the key has the right object. */
+typedef struct slot_t {
+  _Atomic uint64_t key;
+  _Atomic(wia__object_t *) object;
+  uint32_t generation;
+  uint32_t next_free;
+} slot_t;
+
+static const uint32_t NO_SLOT = UINT32_MAX;
+
+static _Atomic(slot_t *) chunks[CHUNK_COUNT];
+static pthread_mutex_t slots_mutex = PTHREAD_MUTEX_INITIALIZER;
+static uint32_t slot_count;
+static uint32_t first_free = UINT32_MAX, last_free = UINT32_MAX; /* a queue: reuse comes late */
+
+_Thread_local wia__thread_t *wia__thread_self __attribute__((tls_model("initial-exec")));
+_Atomic uint64_t wia__epoch = 1;
+_Atomic uint32_t wia__retired_count;
+
+static _Atomic(wia__thread_t *) threads;
+static _Atomic uint32_t thread_count;
+static pthread_key_t thread_key;
+static pthread_once_t thread_once = PTHREAD_ONCE_INIT;
+
+static pthread_mutex_t retired_mutex = PTHREAD_MUTEX_INITIALIZER;
+static wia__object_t *retired;
+
+/* -- threads ------------------------------------------------------------------------------------- */
+
+static void end_thread(void *record) {
+  wia__thread_t *self = record;
+  wia__free_failure(&self->last);
+  wia__thread_self = NULL;
+  atomic_store_explicit(&self->in_use, 0, memory_order_release);
+}
+
+static void make_thread_key(void) {
+  if (pthread_key_create(&thread_key, end_thread) != 0) abort(); /* as the C runtime does */
+}
+
+wia__thread_t *wia__thread_slow(void) {
+  pthread_once(&thread_once, make_thread_key);
+  wia__thread_t *self = NULL;
+  for (self = atomic_load(&threads); self; self = self->next) {
+    uint32_t unused = 0;
+    if (atomic_compare_exchange_strong(&self->in_use, &unused, 1)) break;
+  }
+  if (!self) {
+    self = calloc(1, sizeof *self);
+    if (!self) abort(); /* 100 bytes for a thread: nothing could be reported without it */
+    self->in_use = 1;
+    self->number = atomic_fetch_add(&thread_count, 1);
+    self->next = atomic_load(&threads);
+    while (!atomic_compare_exchange_weak(&threads, &self->next, self)) {
+    }
+  }
+  wia__thread_self = self;
+  pthread_setspecific(thread_key, self);
+  return self;
+}
+
+void wia__leave(wia__thread_t *self) {
+  self->left = self->left << 1 | (self->depth == 1);
+  if (self->depth != 1) return;
+  self->depth = 0;
+  atomic_store_explicit(&self->epoch, 0, memory_order_release);
+  if (atomic_load_explicit(&wia__retired_count, memory_order_relaxed)) wia__collect_some(self);
+}
+
+void wia__rejoin(wia__thread_t *self) {
+  if (self->left & 1) wia__enter(self->function);
+  self->left >>= 1;
+}
+
+/* -- objects ------------------------------------------------------------------------------------- */
+
+void wia__init_object(wia__object_t *object, wia__type_t type, void (*destroy)(wia__object_t *)) {
+  atomic_init(&object->references, 1);
+  object->type = (uint32_t)type;
+  object->destroy = destroy;
+  object->next_retired = NULL;
+  object->retired_epoch = 0;
+}
+
+bool wia__try_retain(wia__object_t *object) {
+  uint32_t count = atomic_load_explicit(&object->references, memory_order_relaxed);
+  while (count) {
+    if (atomic_compare_exchange_weak(&object->references, &count, count + 1)) return true;
+  }
+  return false;
+}
+
+void wia__release(wia__object_t *object) {
+  if (!object) return;
+  const uint32_t before = atomic_fetch_sub_explicit(&object->references, 1, memory_order_acq_rel);
+  assert(before != 0);
+  if (before == 1) wia__retire(object);
+}
+
+void wia__retire(wia__object_t *object) {
+  wia__thread_t *self = wia__thread();
+  pthread_mutex_lock(&retired_mutex);
+  object->retired_epoch = atomic_fetch_add(&wia__epoch, 1);
+  object->next_retired = retired;
+  retired = object;
+  atomic_fetch_add_explicit(&wia__retired_count, 1, memory_order_relaxed);
+  pthread_mutex_unlock(&retired_mutex);
+  self->retires = 1;
+  if (self->depth == 0) wia__collect();
+}
+
+static uint64_t oldest_epoch(void) {
+  uint64_t oldest = UINT64_MAX;
+  for (wia__thread_t *t = atomic_load(&threads); t; t = t->next) {
+    const uint64_t epoch = atomic_load(&t->epoch);
+    if (epoch && epoch < oldest) oldest = epoch;
+  }
+  return oldest;
+}
+
+/* Takes those retired before every running call began off the list. */
+static wia__object_t *take_reclaimable(void) {
+  wia__object_t *ready = NULL;
+  pthread_mutex_lock(&retired_mutex);
+  const uint64_t oldest = oldest_epoch();
+  for (wia__object_t **link = &retired; *link;) {
+    wia__object_t *object = *link;
+    if (object->retired_epoch < oldest) {
+      *link = object->next_retired;
+      object->next_retired = ready;
+      ready = object;
+      atomic_fetch_sub_explicit(&wia__retired_count, 1, memory_order_relaxed);
+    } else {
+      link = &object->next_retired;
+    }
+  }
+  pthread_mutex_unlock(&retired_mutex);
+  return ready;
+}
+
+void wia__collect(void) {
+  wia__thread_t *self = wia__thread();
+  if (self->collecting) return; /* a destroy that releases more: the loop below takes it up */
+  self->collecting = 1;
+  self->retires = 0;
+  for (wia__object_t *ready; (ready = take_reclaimable());) {
+    while (ready) {
+      wia__object_t *object = ready;
+      ready = object->next_retired;
+      object->destroy(object);
+    }
+  }
+  self->collecting = 0;
+}
+
+void wia__collect_some(wia__thread_t *self) {
+  if (self->retires || (++self->exits & 63) == 0) wia__collect();
+}
+
+/* -- handles ------------------------------------------------------------------------------------- */
+
+static slot_t *find_slot(uint32_t index) {
+  slot_t *chunk = atomic_load_explicit(&chunks[index >> CHUNK_BITS], memory_order_acquire);
+  return chunk ? &chunk[index & (CHUNK_SIZE - 1)] : NULL;
+}
+
+/* Under slots_mutex. */
+static uint32_t take_slot(void) {
+  if (first_free != NO_SLOT) {
+    const uint32_t index = first_free;
+    first_free = find_slot(index)->next_free;
+    if (first_free == NO_SLOT) last_free = NO_SLOT;
+    return index;
+  }
+  if (slot_count == 1u << INDEX_BITS) return NO_SLOT;
+  const uint32_t chunk = slot_count >> CHUNK_BITS;
+  if (!atomic_load_explicit(&chunks[chunk], memory_order_relaxed)) {
+    slot_t *fresh = calloc(CHUNK_SIZE, sizeof *fresh);
+    if (!fresh) return NO_SLOT;
+    atomic_store_explicit(&chunks[chunk], fresh, memory_order_release);
+  }
+  return slot_count++;
+}
+
+wia_status_t wia__make_handle(wia__object_t *object, void **out_handle) {
+  assert(object->type < WIA__INTERNAL);
+  pthread_mutex_lock(&slots_mutex);
+  const uint32_t index = take_slot();
+  uint64_t key = 0;
+  if (index != NO_SLOT) {
+    slot_t *slot = find_slot(index);
+    if (++slot->generation == 0) slot->generation = 1;
+    key = (uint64_t)slot->generation << 32 | (uint64_t)object->type << INDEX_BITS | index;
+    atomic_store_explicit(&slot->object, object, memory_order_release);
+    atomic_store_explicit(&slot->key, key, memory_order_release);
+  }
+  pthread_mutex_unlock(&slots_mutex);
+  if (!key) {
+    wia__release(object);
+    return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED,
+                     "no handle is left: %u are live or memory is short; destroy what is no longer "
+                     "used",
+                     slot_count);
+  }
+  *out_handle = (void *)(uintptr_t)key;
+  return WIA_STATUS_OK;
+}
+
+wia__object_t *wia__find_object(const void *handle, wia__type_t type) {
+  const uint64_t key = (uint64_t)(uintptr_t)handle;
+  if (((key >> INDEX_BITS) & 0xff) != (uint64_t)type) return NULL;
+  slot_t *slot = find_slot((uint32_t)key & ((1u << INDEX_BITS) - 1));
+  if (!slot) return NULL;
+  wia__object_t *object = atomic_load_explicit(&slot->object, memory_order_acquire);
+  return atomic_load_explicit(&slot->key, memory_order_acquire) == key ? object : NULL;
+}
+
+static const char *const type_names[] = {"",     "context", "stream",  "event",
+                                         "plan", "tensor",  "internal"};
+
+wia_status_t wia__resolve(const void *handle, wia__type_t type, const char *argument,
+                          void *out_object) {
+  wia__object_t *object = wia__find_object(handle, type);
+  if (object) {
+    *(void **)out_object = object;
+    return WIA_STATUS_OK;
+  }
+  const uint64_t key = (uint64_t)(uintptr_t)handle;
+  const uint64_t given = (key >> INDEX_BITS) & 0xff;
+  if (!handle)
+    return wia__fail(WIA_STATUS_INVALID_HANDLE, "%s is NULL; expected a %s", argument,
+                     type_names[type]);
+  if (given != (uint64_t)type && given > 0 && given < WIA__INTERNAL &&
+      wia__find_object(handle, (wia__type_t)given))
+    return wia__fail(WIA_STATUS_INVALID_HANDLE, "%s is a %s; expected a %s", argument,
+                     type_names[given], type_names[type]);
+  return wia__fail(WIA_STATUS_INVALID_HANDLE,
+                   "%s (%p) is no live %s: it was destroyed, or never was one", argument, handle,
+                   type_names[type]);
+}
+
+wia_status_t wia__close_handle(void *handle, wia__type_t type) {
+  wia__object_t *object = NULL;
+  const wia_status_t status = wia__resolve(handle, type, type_names[type], &object);
+  if (status) return status;
+  uint64_t key = (uint64_t)(uintptr_t)handle;
+  const uint32_t index = (uint32_t)key & ((1u << INDEX_BITS) - 1);
+  slot_t *slot = find_slot(index);
+  if (!atomic_compare_exchange_strong(&slot->key, &key, 0)) /* another thread was first */
+    return wia__fail(WIA_STATUS_INVALID_HANDLE, "%s (%p) was destroyed by another thread",
+                     type_names[type], handle);
+  pthread_mutex_lock(&slots_mutex);
+  slot->next_free = NO_SLOT;
+  if (last_free == NO_SLOT)
+    first_free = index;
+  else
+    find_slot(last_free)->next_free = index;
+  last_free = index;
+  pthread_mutex_unlock(&slots_mutex);
+  wia__release(object);
+  return WIA_STATUS_OK;
+}

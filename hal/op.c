@@ -1,0 +1,118 @@
+/* op.c: the shape and dtype rule of an operation, with the checks that all rules share. */
+#include "op.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "layout.h"
+#include "object.h"
+
+static bool is_absent(const wia_shape_t *shape) { return shape->dtype == WIA_DTYPE_NONE; }
+
+static wia_status_t check_inputs(const wia__op_t *op, const wia_shape_t *inputs,
+                                 uint32_t input_count) {
+  if (input_count < op->min_input_count || input_count > op->max_input_count)
+    return wia__fail(WIA_STATUS_INVALID_ARGUMENT, "%s has %u inputs; expected %u to %u", op->name,
+                     input_count, op->min_input_count, op->max_input_count);
+  for (uint32_t i = 0; i < input_count; i++) {
+    if (is_absent(&inputs[i])) {
+      if (i >= op->min_input_count) continue;
+      return wia__fail(WIA_STATUS_INVALID_ARGUMENT, "%s: the input %s can't be left out", op->name,
+                       op->operand_names[i]);
+    }
+    const wia_status_t status = wia__check_shape(inputs[i].dtype, inputs[i].shape, inputs[i].rank);
+    if (status) return status;
+    if (op->same_dtype && inputs[i].dtype != inputs[0].dtype)
+      return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                       "%s: %s is %s and %s is %s; dtypes must be equal, so cast one of them",
+                       op->name, op->operand_names[0], wia_get_dtype_name(inputs[0].dtype),
+                       op->operand_names[i], wia_get_dtype_name(inputs[i].dtype));
+  }
+  if (op->dtypes >> inputs[0].dtype & 1) return WIA_STATUS_OK;
+  char list[512] = "";
+  for (wia_dtype_t dtype = 1; dtype < WIA_DTYPE_COUNT; dtype++) {
+    if (!(op->dtypes >> dtype & 1)) continue;
+    const size_t used = strlen(list);
+    snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", wia_get_dtype_name(dtype));
+  }
+  return wia__fail(WIA_STATUS_INVALID_ARGUMENT, "%s is not defined for %s; expected one of %s",
+                   op->name, wia_get_dtype_name(inputs[0].dtype), list);
+}
+
+static wia_status_t check_given(const wia__op_t *op, const wia_shape_t *given,
+                                const wia_shape_t *expected) {
+  for (uint32_t i = 0; i < op->output_count; i++) {
+    const char *name = op->operand_names[op->max_input_count + i];
+    if (given[i].dtype != expected[i].dtype)
+      return wia__fail(WIA_STATUS_INVALID_ARGUMENT, "%s: the output %s is %s; expected %s",
+                       op->name, name, wia_get_dtype_name(given[i].dtype),
+                       wia_get_dtype_name(expected[i].dtype));
+    if (given[i].rank == expected[i].rank &&
+        memcmp(given[i].shape, expected[i].shape, given[i].rank * sizeof given[i].shape[0]) == 0)
+      continue;
+    char was[WIA__SHAPE_TEXT], wanted[WIA__SHAPE_TEXT];
+    return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                     "%s: the output %s has shape %s; expected %s", op->name, name,
+                     wia__format_shape(was, given[i].shape, given[i].rank),
+                     wia__format_shape(wanted, expected[i].shape, expected[i].rank));
+  }
+  return WIA_STATUS_OK;
+}
+
+wia_status_t wia__infer(const wia__op_t *op, const wia_shape_t *inputs, uint32_t input_count,
+                        const wia_scalar_t *words, const wia_shape_t *given, uint32_t given_count,
+                        wia_shape_t *out_shapes) {
+  wia_status_t status = check_inputs(op, inputs, input_count);
+  if (status) return status;
+  const wia_shape_t *outputs = given_count ? given : NULL;
+  for (uint32_t i = 0; i < given_count; i++) {
+    status = wia__check_shape(given[i].dtype, given[i].shape, given[i].rank);
+    if (status) return status;
+  }
+  memset(out_shapes, 0, op->output_count * sizeof *out_shapes);
+  const wia__infer_t call = {.op = op,
+                             .inputs = inputs,
+                             .input_count = input_count,
+                             .given_count = given_count,
+                             .words = words,
+                             .given = outputs,
+                             .outputs = out_shapes};
+  status = op->infer(&call);
+  if (!status && outputs) status = check_given(op, outputs, out_shapes);
+  return status;
+}
+
+static wia_status_t infer_outputs(wia_op_t number, const wia_shape_t *inputs, uint32_t input_count,
+                                  const wia_attribute_t *attributes, uint32_t attribute_count,
+                                  wia_shape_t *out_shapes, uint32_t output_count) {
+  const wia__op_t *op = NULL;
+  wia_status_t status = wia__resolve_op(number, &op);
+  if (status) return status;
+  if (!inputs && input_count) return wia__null("inputs");
+  if (!out_shapes) return wia__null("out_shapes");
+  if (output_count != op->output_count)
+    return wia__fail(WIA_STATUS_INVALID_ARGUMENT, "%s has %u outputs; output_count is %u",
+                     op->name, op->output_count, output_count);
+  wia_scalar_t words[WIA__MAX_WORDS], scalars[WIA__MAX_SCALARS];
+  status = wia__words_of_attributes(op, attributes, attribute_count, words, scalars);
+  if (status) return status;
+  wia_shape_t shapes[WIA_MAX_OPERANDS];
+  status = wia__infer(op, inputs, input_count, words, NULL, 0, shapes);
+  if (!status) memcpy(out_shapes, shapes, output_count * sizeof *shapes);
+  return status;
+}
+
+WIA_API wia_status_t wia_infer_outputs(wia_op_t op, const wia_shape_t *inputs, uint32_t input_count,
+                                       const wia_attribute_t *attributes, uint32_t attribute_count,
+                                       wia_shape_t *out_shapes, uint32_t output_count) {
+  WIA__CALL(infer_outputs(op, inputs, input_count, attributes, attribute_count, out_shapes,
+                          output_count));
+}
+
+wia_status_t wia__resolve_op(wia_op_t number, const wia__op_t **out_op) {
+  *out_op = wia__get_op(number);
+  if (*out_op) return WIA_STATUS_OK;
+  return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                   "op is %d; expected a constant WIA_OP_* of this library, which knows %u",
+                   (int)number, wia__op_count);
+}

@@ -1,0 +1,130 @@
+/* point.c: points: what a recording of an event stands for. */
+#include <stdlib.h>
+
+#include "platform.h"
+#include "stream.h"
+
+typedef struct subscriber_t {
+  wia__queue_t *queue;
+  struct subscriber_t *next;
+} subscriber_t;
+
+struct wia__point_t {
+  wia__object_t object;
+  pthread_mutex_t mutex;
+  pthread_cond_t finished;
+  int32_t state;
+  int64_t time_ns;
+  wia__failure_t failure;
+  subscriber_t *subscribers;
+};
+
+static void free_subscribers(subscriber_t *list, bool wake) {
+  while (list) {
+    subscriber_t *next = list->next;
+    if (wake) wia__wake_queue(list->queue);
+    wia__release_queue(list->queue);
+    free(list);
+    list = next;
+  }
+}
+
+static void destroy_point(wia__object_t *object) {
+  wia__point_t *point = (wia__point_t *)object;
+  free_subscribers(point->subscribers, false);
+  wia__free_failure(&point->failure);
+  pthread_cond_destroy(&point->finished);
+  pthread_mutex_destroy(&point->mutex);
+  free(point);
+}
+
+wia__point_t *wia__create_point(void) {
+  wia__point_t *point = calloc(1, sizeof *point);
+  if (!point) return NULL;
+  if (wia__init_condition(&point->finished) != 0) {
+    free(point);
+    return NULL;
+  }
+  pthread_mutex_init(&point->mutex, NULL);
+  wia__init_object(&point->object, WIA__INTERNAL, destroy_point);
+  point->state = WIA_EVENT_PENDING;
+  return point;
+}
+
+void wia__retain_point(wia__point_t *point) { wia__retain(&point->object); }
+
+void wia__release_point(wia__point_t *point) {
+  if (point) wia__release(&point->object);
+}
+
+void wia__finish_point(wia__point_t *point, const wia__failure_t *failure) {
+  subscriber_t *subscribers = NULL;
+  pthread_mutex_lock(&point->mutex);
+  if (point->state == WIA_EVENT_PENDING) {
+    if (failure) {
+      wia__copy_failure(&point->failure, failure);
+      point->state = WIA_EVENT_FAILED;
+    } else {
+      point->state = WIA_EVENT_DONE;
+    }
+    point->time_ns = wia__now_ns();
+    subscribers = point->subscribers;
+    point->subscribers = NULL;
+    pthread_cond_broadcast(&point->finished);
+  }
+  pthread_mutex_unlock(&point->mutex);
+  free_subscribers(subscribers, true);
+}
+
+int32_t wia__point_state(wia__point_t *point) {
+  pthread_mutex_lock(&point->mutex);
+  const int32_t state = point->state;
+  pthread_mutex_unlock(&point->mutex);
+  return state;
+}
+
+int64_t wia__point_time_ns(wia__point_t *point) {
+  pthread_mutex_lock(&point->mutex);
+  const int64_t time_ns = point->time_ns;
+  pthread_mutex_unlock(&point->mutex);
+  return time_ns;
+}
+
+const wia__failure_t *wia__point_failure(wia__point_t *point) { return &point->failure; }
+
+wia_status_t wia__wait_point(wia__point_t *point, int64_t timeout_ns) {
+  wia__thread_t *self = wia__thread();
+  const int64_t deadline_ns = wia__deadline_ns(timeout_ns);
+  wia__retain_point(point);
+  wia__leave(self);
+  bool in_time = true;
+  pthread_mutex_lock(&point->mutex);
+  while (point->state == WIA_EVENT_PENDING && in_time)
+    in_time = wia__wait_condition(&point->finished, &point->mutex, deadline_ns);
+  const int32_t state = point->state;
+  pthread_mutex_unlock(&point->mutex);
+  wia__rejoin(self);
+  wia_status_t status = WIA_STATUS_OK;
+  if (state == WIA_EVENT_FAILED)
+    status = wia__restore_failure(&point->failure);
+  else if (state == WIA_EVENT_PENDING)
+    status = wia__fail(WIA_STATUS_DEADLINE_EXCEEDED, "the event was not done after %lld ns",
+                       (long long)timeout_ns);
+  wia__release_point(point);
+  return status;
+}
+
+bool wia__subscribe(wia__point_t *point, wia__queue_t *queue) {
+  subscriber_t *subscriber = malloc(sizeof *subscriber);
+  if (!subscriber) return false;
+  wia__retain_queue(queue);
+  pthread_mutex_lock(&point->mutex);
+  *subscriber = (subscriber_t){queue, point->subscribers};
+  const bool pending = point->state == WIA_EVENT_PENDING;
+  if (pending) point->subscribers = subscriber;
+  pthread_mutex_unlock(&point->mutex);
+  if (pending) return true;
+  wia__release_queue(queue);
+  free(subscriber);
+  return true;
+}

@@ -1,0 +1,285 @@
+/* run.c: from handles to a launch: the way of every operation call. */
+#include "run.h"
+
+#include "cache.h"
+#include "context.h"
+
+/* -- aliases ------------------------------------------------------------------------------------- */
+
+static inline bool is_apart(const wia__tensor_t *a, const wia__tensor_t *b) {
+  const wia_tensor_layout_t *la = a->operand.layout, *lb = b->operand.layout;
+  return a->operand.address + (uint64_t)la->span_end <=
+             b->operand.address + (uint64_t)lb->span_begin ||
+         b->operand.address + (uint64_t)lb->span_end <=
+             a->operand.address + (uint64_t)la->span_begin;
+}
+
+static wia_status_t overlap(const char *name, uint32_t output, const char *with, uint32_t other) {
+  return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                   "%s: output %u overlaps %s %u without being the same tensor; give another "
+                   "output",
+                   name, output, with, other);
+}
+
+static wia_status_t check_near(const char *name, const wia__tensor_t *const *operands,
+                               uint32_t input_count, uint32_t output, uint32_t i,
+                               uint64_t *aliases) {
+  const wia__tensor_t *a = operands[input_count + output], *b = operands[i];
+  if (i < input_count && a->operand.layout == b->operand.layout &&
+      a->operand.address == b->operand.address) {
+    if (!(*aliases >> (8 * output) & 0xff)) *aliases |= (uint64_t)(i + 1) << (8 * output);
+    return WIA_STATUS_OK;
+  }
+  if (!wia__may_overlap(a->operand.layout, a->operand.address, b->operand.layout,
+                        b->operand.address))
+    return WIA_STATUS_OK;
+  return i < input_count ? overlap(name, output, "input", i)
+                         : overlap(name, output, "output", i - input_count);
+}
+
+static inline wia_status_t check_aliases(const char *name, const wia__tensor_t *const *operands,
+                                         uint32_t input_count, uint32_t output_count,
+                                         uint64_t *out_aliases) {
+  *out_aliases = 0;
+  for (uint32_t o = 0; o < output_count; o++) {
+    const wia__tensor_t *output = operands[input_count + o];
+    if (!output->allocation) continue;
+    for (uint32_t i = 0; i < input_count + o; i++) {
+      if (!operands[i] || __builtin_expect(is_apart(output, operands[i]), 1)) continue;
+      const wia_status_t status = check_near(name, operands, input_count, o, i, out_aliases);
+      if (status) return status;
+    }
+  }
+  return WIA_STATUS_OK;
+}
+
+wia_status_t wia__check_aliases(const char *name, const wia__tensor_t *const *operands,
+                                uint32_t input_count, uint32_t output_count,
+                                uint64_t *out_aliases) {
+  return check_aliases(name, operands, input_count, output_count, out_aliases);
+}
+
+/* -- operands ------------------------------------------------------------------------------------ */
+
+static wia_status_t refuse_operand(const wia__op_t *op, const wia__device_t *device,
+                                   wia_tensor_t handle, uint32_t i) {
+  wia__tensor_t *tensor = NULL;
+  const wia_status_t status = wia__resolve_tensor(handle, op->operand_names[i], &tensor);
+  if (status) return status;
+  return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                   "%s: %s is on %s and the context on %s; move one of them", op->name,
+                   op->operand_names[i], tensor->device->name, device->name);
+}
+
+/* Looks handles up; left-out inputs become NULL. *out_pending: some memory has work in flight. */
+static inline wia_status_t gather(const wia__op_t *op, const wia__device_t *device,
+                                  const wia_tensor_t *handles, const wia__tensor_t **operands,
+                                  bool *out_pending) {
+  const uint32_t input_count = op->max_input_count, count = input_count + op->output_count;
+  bool pending = false;
+  for (uint32_t i = 0; i < count; i++) {
+    if (!handles[i] && i >= op->min_input_count && i < input_count) {
+      operands[i] = NULL;
+      continue;
+    }
+    wia__tensor_t *tensor = (wia__tensor_t *)wia__find_object(handles[i], WIA__TENSOR);
+    if (__builtin_expect(!tensor || tensor->device != device || !wia__is_usable(tensor), 0))
+      return refuse_operand(op, device, handles[i], i);
+    operands[i] = tensor;
+    if (tensor->allocation) pending |= wia__is_pending(tensor->allocation);
+  }
+  *out_pending = pending;
+  return WIA_STATUS_OK;
+}
+
+static inline void make_key(const wia__op_t *op, const wia__tensor_t *const *operands,
+                            const wia_scalar_t *words, uint64_t aliases, wia__key_t *key) {
+  const uint32_t count = op->max_input_count + op->output_count;
+  uint32_t n = 0;
+  uint64_t hash = (uint64_t)op->op;
+  key->words[n++] = (uint64_t)op->op;
+  key->words[n++] = aliases;
+  hash = wia__hash_word(hash, aliases);
+  for (uint32_t i = 0; i < count; i++) {
+    key->words[n] = operands[i] ? operands[i]->operand.layout->id : 0;
+    hash = wia__hash_word(hash, key->words[n++]);
+  }
+  for (uint32_t i = 0; i < op->word_count; i++) {
+    key->words[n] = (uint64_t)words[i].i64;
+    hash = wia__hash_word(hash, key->words[n++]);
+  }
+  key->count = n;
+  key->hash = hash;
+}
+
+/* -- plans --------------------------------------------------------------------------------------- */
+
+/* The shape rule over the operands: runs when a signature is new. */
+static wia_status_t check_shapes(const wia__op_t *op, const wia__tensor_t *const *operands,
+                                 const wia_scalar_t *words) {
+  wia_shape_t shapes[WIA_MAX_OPERANDS] = {{0}}, outputs[WIA_MAX_OPERANDS];
+  for (uint32_t i = 0; i < op->max_input_count + op->output_count; i++) {
+    if (operands[i]) shapes[i] = wia__shape_of(operands[i]->operand.layout);
+  }
+  return wia__infer(op, shapes, op->max_input_count, words, shapes + op->max_input_count,
+                    op->output_count, outputs);
+}
+
+/* Checks and prepares a new signature. Leaves the epoch, so the operands are no longer good
+ * afterwards; their layouts are, as long as the plan is. */
+static wia_status_t make_plan(wia__device_t *device, const wia__op_t *op, const wia__key_t *key,
+                              const wia__tensor_t *const *operands, const wia_scalar_t *words,
+                              uint64_t aliases, wia__plan_t **out_plan) {
+  const wia_status_t status = check_shapes(op, operands, words);
+  if (status) return status;
+  const wia_tensor_layout_t *layouts[WIA_MAX_OPERANDS];
+  for (uint32_t i = 0; i < op->max_input_count + op->output_count; i++)
+    layouts[i] = operands[i] ? operands[i]->operand.layout : NULL;
+  return wia__obtain_plan(device, key, op, layouts, words, aliases, out_plan);
+}
+
+/* Waits for the work in flight on the operands' memory. */
+static wia_status_t settle(const wia__op_t *op, const wia__tensor_t *const *operands,
+                           bool *out_waited) {
+  wia__allocation_t *allocations[WIA_MAX_OPERANDS];
+  const uint32_t count = op->max_input_count + op->output_count;
+  for (uint32_t i = 0; i < count; i++) allocations[i] = operands[i] ? operands[i]->allocation : NULL;
+  return wia__settle(allocations, count, out_waited);
+}
+
+/* -- the call ------------------------------------------------------------------------------------ */
+
+/* One attempt on operands that were looked up. *again: the epoch was left, so they have to be looked
+ * up anew; a plan that was made meanwhile is in *made, with a reference. */
+static inline wia_status_t proceed(const wia__call_t *call, wia__device_t *device,
+                                   const wia__tensor_t *const *operands, bool pending,
+                                   wia__plan_t **made, bool *again) {
+  const wia__op_t *op = call->op;
+  wia__queue_t *queue = NULL;
+  wia_status_t status = WIA_STATUS_OK;
+  if (call->stream) {
+    status = wia__resolve_stream(call->stream, &queue);
+    if (status) return status;
+    if (wia__queue_device(queue) != device)
+      return wia__fail(WIA_STATUS_INVALID_ARGUMENT, "the stream is of %s and the context of %s",
+                       wia__queue_device(queue)->name, device->name);
+  }
+  uint64_t aliases;
+  status = check_aliases(op->name, operands, op->max_input_count, op->output_count, &aliases);
+  if (__builtin_expect(status != WIA_STATUS_OK, 0)) return status;
+
+  wia__key_t key;
+  make_key(op, operands, call->words, aliases, &key);
+  wia__plan_t *plan = wia__find_plan(device->cache, &key);
+  if (__builtin_expect(!plan, 0)) {
+    if (*made && (*made)->device == device && wia__is_key(&(*made)->key, &key)) {
+      plan = *made;
+    } else {
+      wia__plan_t *fresh = NULL;
+      status = make_plan(device, op, &key, operands, call->words, aliases, &fresh);
+      if (*made) wia__release(&(*made)->object);
+      *made = fresh;
+      *again = !status;
+      return status;
+    }
+  }
+  if (queue) return wia__launch_on(plan, operands, call->scalars, queue);
+  if (__builtin_expect(pending, 0)) {
+    status = settle(op, operands, again);
+    if (status || *again) return status;
+  }
+  return wia__launch(plan, operands, call->scalars, plan != *made); /* else it was counted before */
+}
+
+static inline wia_status_t find_device(const wia__call_t *call, wia__device_t **out_device) {
+  wia__context_t *context = (wia__context_t *)wia__find_object(call->context, WIA__CONTEXT);
+  if (__builtin_expect(!context, 0))
+    return wia__resolve(call->context, WIA__CONTEXT, "context", &context);
+  *out_device = context->device;
+  return WIA_STATUS_OK;
+}
+
+static inline wia_status_t attempt(const wia__call_t *call, wia__plan_t **made, bool *again) {
+  const wia__tensor_t *operands[WIA_MAX_OPERANDS];
+  wia__device_t *device = NULL;
+  bool pending = false;
+  wia_status_t status = find_device(call, &device);
+  if (!status) status = gather(call->op, device, call->handles, operands, &pending);
+  if (__builtin_expect(status != WIA_STATUS_OK, 0)) return status;
+  return proceed(call, device, operands, pending, made, again);
+}
+
+static wia_status_t attempt_views(const wia__call_t *call, wia__plan_t **made, bool *again) {
+  const wia__op_t *op = call->op;
+  const uint32_t count = op->max_input_count + op->output_count;
+  wia__tensor_t tensors[WIA_MAX_OPERANDS];
+  const wia__tensor_t *operands[WIA_MAX_OPERANDS] = {NULL};
+  wia__device_t *device = NULL;
+  bool pending = false;
+  wia_status_t status = find_device(call, &device);
+  for (uint32_t i = 0; i < count && !status; i++) {
+    const wia_view_t *view = &call->views[i];
+    if (view->dtype == WIA_DTYPE_NONE && i >= op->min_input_count && i < op->max_input_count)
+      continue;
+    status = wia__view_memory(device, view, op->operand_names[i], &tensors[i]);
+    if (status) break;
+    operands[i] = &tensors[i];
+    if (tensors[i].allocation) pending |= wia__is_pending(tensors[i].allocation);
+  }
+  if (!status) status = proceed(call, device, operands, pending, made, again);
+  for (uint32_t i = 0; i < count; i++) {
+    if (operands[i]) wia__end_view(&tensors[i]);
+  }
+  return status;
+}
+
+wia_status_t wia__run_call(const wia__call_t *call) {
+  wia__plan_t *made = NULL;
+  bool again;
+  wia_status_t status;
+  do {
+    again = false;
+    status = call->handles ? attempt(call, &made, &again) : attempt_views(call, &made, &again);
+  } while (__builtin_expect(again, 0));
+  if (__builtin_expect(made != NULL, 0)) wia__release(&made->object);
+  return status;
+}
+
+wia_status_t wia__plan_call(const wia__call_t *call, wia__plan_t **out_plan) {
+  const wia__op_t *op = call->op;
+  const wia__tensor_t *operands[WIA_MAX_OPERANDS];
+  wia__device_t *device = NULL;
+  bool pending = false;
+  uint64_t aliases;
+  wia_status_t status = find_device(call, &device);
+  if (!status) status = gather(op, device, call->handles, operands, &pending);
+  if (!status)
+    status = check_aliases(op->name, operands, op->max_input_count, op->output_count, &aliases);
+  if (status) return status;
+  wia__key_t key;
+  make_key(op, operands, call->words, aliases, &key);
+  return make_plan(device, op, &key, operands, call->words, aliases, out_plan);
+}
+
+static wia_status_t run_configured(const wia__call_t *call, const void *config) {
+  wia_scalar_t words[WIA__MAX_WORDS], scalars[WIA__MAX_SCALARS];
+  const wia_status_t status = wia__words_of_config(call->op, config, words, scalars);
+  if (status) return status;
+  wia__call_t configured = *call;
+  configured.words = words;
+  configured.scalars = scalars;
+  return wia__run_call(&configured);
+}
+
+wia_status_t wia__run(const char *function, wia_context_t *context, const wia__op_t *op,
+                      const wia_tensor_t *operands, const void *config, wia_stream_t *stream) {
+  const wia__call_t call = {context, op,    operands, NULL, op->default_words, op->default_scalars,
+                            stream};
+  wia__thread_t *self = wia__thread();
+  const char *outer = self->function;
+  wia__enter(function);
+  const wia_status_t status = config ? run_configured(&call, config) : wia__run_call(&call);
+  wia__exit(self);
+  self->function = outer;
+  return status;
+}

@@ -1,0 +1,30 @@
+/* run.h: running one operation on handles. */
+#ifndef WIA__RUN_H
+#define WIA__RUN_H
+
+#include "plan.h"
+
+typedef struct wia__call_t {
+  wia_context_t *context;
+  const wia__op_t *op;
+  /* One of the two: op->max_input_count inputs (NULL or all zero: left out), then the outputs. */
+  const wia_tensor_t *handles;
+  const wia_view_t *views;
+  const wia_scalar_t *words, *scalars;
+  wia_stream_t *stream;
+} wia__call_t;
+
+/* Between wia__enter and wia__exit. */
+wia_status_t wia__run_call(const wia__call_t *call);
+
+/* The plan that a call on handles would use, with a reference. */
+wia_status_t wia__plan_call(const wia__call_t *call, wia__plan_t **out_plan);
+
+/* The same from public arguments, with the scalars that the attributes give (execute.c). */
+wia_status_t wia__plan_operation(wia_context_t *context, wia_op_t op, const wia_tensor_t *inputs,
+                                 uint32_t input_count, const wia_tensor_t *outputs,
+                                 uint32_t output_count, const wia_attribute_t *attributes,
+                                 uint32_t attribute_count, wia_scalar_t *out_scalars,
+                                 wia__plan_t **out_plan);
+
+#endif

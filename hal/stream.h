@@ -1,0 +1,77 @@
+/* stream.h: the queue and the worker thread behind a stream, and the points behind events. */
+#ifndef WIA__STREAM_H
+#define WIA__STREAM_H
+
+#include "device.h"
+#include "object.h"
+
+typedef struct wia__queue_t wia__queue_t;
+typedef struct wia__point_t wia__point_t;
+typedef struct wia__item_t wia__item_t;
+
+/* A piece of queued work; the first member of what the enqueuer allocates. */
+struct wia__item_t {
+  wia__item_t *next;
+  uint64_t sequence;
+  wia__point_t *wait_for; /* NULL, or the item is done when this point is; holds a reference */
+  wia_status_t (*run)(wia__item_t *item);            /* on the worker; sets the last error */
+  /* Called once, ran or not, and frees the item. status: of the run, or why it did not run, and then
+   * failure (which may be NULL) tells more. */
+  void (*end)(wia__item_t *item, wia_status_t status, const wia__failure_t *failure);
+};
+
+/* Streams ------------------------------------------------------------------------------------- */
+
+wia_status_t wia__create_queue(wia__device_t *device, wia__queue_t **out_queue);
+/* Lets the worker end once the queue is empty. */
+void wia__close_queue(wia__queue_t *queue);
+/* Drops what is queued, waits for what is running and forgets the failure. */
+void wia__reset_queue(wia__queue_t *queue);
+void wia__retain_queue(wia__queue_t *queue);
+void wia__release_queue(wia__queue_t *queue);
+wia__device_t *wia__queue_device(const wia__queue_t *queue);
+
+/* Appends an item, which the queue owns from here on, also on failure. Before, under the queue's
+ * mutex, `mark` is called with the sequence that the item gets; NULL for none. Fails with the queue's
+ * own failure. */
+wia_status_t wia__enqueue(wia__queue_t *queue, wia__item_t *item,
+                          wia_status_t (*mark)(wia__item_t *item, wia__queue_t *queue,
+                                               uint64_t sequence));
+
+uint64_t wia__last_sequence(wia__queue_t *queue);
+/* OK, or its failure as the last error. */
+wia_status_t wia__queue_status(wia__queue_t *queue);
+bool wia__is_done(const wia__queue_t *queue, uint64_t sequence);
+/* Waits, outside the epoch, until the item of that sequence is done. Fails with the failure of the
+ * queue if that came at or before it. */
+wia_status_t wia__wait_sequence(wia__queue_t *queue, uint64_t sequence, int64_t timeout_ns);
+
+/* The queue behind a stream handle: good until wia__exit. */
+wia_status_t wia__resolve_stream(const wia_stream_t *stream, wia__queue_t **out_queue);
+
+/* Ends all streams of the process: queued work is dropped as CANCELLED, running work is waited for
+ * until timeout_ns. Later work is refused as UNAVAILABLE. Exported for the bridge, which calls it
+ * before the interpreter goes; the library itself does at exit. */
+WIA_API wia_status_t wia__stop_streams(int64_t timeout_ns);
+
+/* Points -------------------------------------------------------------------------------------- */
+
+/* One recording of an event: once done or failed it stays so. */
+wia__point_t *wia__create_point(void); /* NULL: no memory */
+void wia__retain_point(wia__point_t *point);
+void wia__release_point(wia__point_t *point);
+/* The first call counts. failure is copied; NULL: done. */
+void wia__finish_point(wia__point_t *point, const wia__failure_t *failure);
+/* WIA_EVENT_PENDING, _DONE or _FAILED */
+int32_t wia__point_state(wia__point_t *point);
+int64_t wia__point_time_ns(wia__point_t *point);
+/* Outside the epoch. Fails with the point's failure. */
+wia_status_t wia__wait_point(wia__point_t *point, int64_t timeout_ns);
+/* Has the queue woken when the point is finished; the point holds a reference to it until then.
+ * False: no memory, so the queue has to look again by itself. */
+bool wia__subscribe(wia__point_t *point, wia__queue_t *queue);
+void wia__wake_queue(wia__queue_t *queue);
+/* The failure of a failed point; good while the point is. */
+const wia__failure_t *wia__point_failure(wia__point_t *point);
+
+#endif

@@ -1,0 +1,245 @@
+/* tensor.c: making tensors and views. */
+#include "tensor.h"
+
+#include <stdlib.h>
+
+#include "context.h"
+#include "op.h"
+
+static void destroy_tensor(wia__object_t *object) {
+  wia__tensor_t *tensor = (wia__tensor_t *)object;
+  if (tensor->allocation) {
+    if (!tensor->borrowed) wia__end_use(tensor->allocation);
+    wia__release(&tensor->allocation->object);
+  }
+  wia__release(&wia__tensor_layout(tensor)->object);
+  free(tensor);
+}
+
+static wia_status_t freed(const char *argument) {
+  return wia__fail(WIA_STATUS_INVALID_HANDLE,
+                   "%s wraps memory that was freed with wia_free(): make a new tensor", argument);
+}
+
+wia_status_t wia__resolve_tensor(wia_tensor_t handle, const char *argument,
+                                 wia__tensor_t **out_tensor) {
+  const wia_status_t status = wia__resolve(handle, WIA__TENSOR, argument, out_tensor);
+  if (status) return status;
+  return wia__is_usable(*out_tensor) ? WIA_STATUS_OK : freed(argument);
+}
+
+/* Takes over the references to the layout and to the allocation (which may be NULL), and its use
+ * unless borrowed. */
+static wia_status_t make_tensor(wia__device_t *device, wia__layout_t *layout,
+                                wia__allocation_t *allocation, uint64_t address, uint32_t borrowed,
+                                wia_tensor_t *out_tensor) {
+  wia__tensor_t *tensor = calloc(1, sizeof *tensor);
+  if (!tensor) {
+    if (allocation) {
+      if (!borrowed) wia__end_use(allocation);
+      wia__release(&allocation->object);
+    }
+    wia__release(&layout->object);
+    return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no memory for a tensor");
+  }
+  wia__init_object(&tensor->object, WIA__TENSOR, destroy_tensor);
+  if (allocation) tensor->operand = wia__operand_at(allocation, address);
+  tensor->operand.layout = &layout->public_layout;
+  tensor->device = device;
+  tensor->allocation = allocation;
+  tensor->borrowed = borrowed;
+  void *handle = NULL;
+  const wia_status_t status = wia__make_handle(&tensor->object, &handle);
+  if (!status) *out_tensor = handle;
+  return status;
+}
+
+/* -- allocate ------------------------------------------------------------------------------------ */
+
+static wia_status_t allocate_tensor(wia_context_t *context, const int64_t *shape, uint32_t rank,
+                                    wia_dtype_t dtype, wia_tensor_t *out_tensor) {
+  if (!out_tensor) return wia__null("out_tensor");
+  wia__device_t *device = NULL;
+  wia__layout_t *layout = NULL;
+  wia_status_t status = wia__context_device(context, &device);
+  if (!status) status = wia__intern_layout(dtype, shape, NULL, rank, &layout);
+  if (status) return status;
+  wia__allocation_t *allocation = NULL;
+  if (layout->size) status = wia__allocate(device, layout->size, NULL, true, &allocation);
+  if (status) {
+    wia__release(&layout->object);
+    return status;
+  }
+  return make_tensor(device, layout, allocation, allocation ? allocation->memory.address : 0, 0,
+                     out_tensor);
+}
+
+WIA_API wia_status_t wia_allocate_tensor(wia_context_t *context, const int64_t *shape, uint32_t rank,
+                                         wia_dtype_t dtype, wia_tensor_t *out_tensor) {
+  WIA__CALL(allocate_tensor(context, shape, rank, dtype, out_tensor));
+}
+
+/* -- wrap and view ------------------------------------------------------------------------------- */
+
+/* That every byte which the layout reaches from address lies in the allocation. */
+static wia_status_t check_reach(const wia__layout_t *layout, const wia__allocation_t *allocation,
+                                uint64_t address, const char *argument) {
+  const int64_t offset = (int64_t)(address - allocation->memory.address);
+  int64_t first, last;
+  if (!__builtin_add_overflow(offset, layout->public_layout.span_begin, &first) && first >= 0 &&
+      !__builtin_add_overflow(offset, layout->public_layout.span_end, &last) &&
+      (uint64_t)last <= allocation->size)
+    return WIA_STATUS_OK;
+  char text[WIA__SHAPE_TEXT];
+  return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                   "%s: shape %s of %s with these strides reaches bytes %lld to %lld from offset "
+                   "%lld, outside the allocation of %llu bytes on %s",
+                   argument,
+                   wia__format_shape(text, layout->public_layout.shape, layout->public_layout.rank),
+                   wia_get_dtype_name(layout->public_layout.dtype),
+                   (long long)layout->public_layout.span_begin,
+                   (long long)layout->public_layout.span_end, (long long)offset,
+                   (unsigned long long)allocation->size, allocation->device->name);
+}
+
+static wia_status_t check_alignment(wia_dtype_t dtype, uint64_t address, const char *argument) {
+  uint64_t size = (wia_get_dtype_bits(dtype) + 7) / 8;
+  if (dtype == WIA_COMPLEX64 || dtype == WIA_COMPLEX128) size /= 2;
+  if (address % size == 0) return WIA_STATUS_OK;
+  return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                   "%s (%#llx) is not aligned to an element of %s, %llu bytes", argument,
+                   (unsigned long long)address, wia_get_dtype_name(dtype),
+                   (unsigned long long)size);
+}
+
+/* The allocation that a layout at address lies in, on the device; NULL if it has no element. */
+static wia_status_t find_memory(wia__device_t *device, const wia__layout_t *layout,
+                                uint64_t address, const char *argument,
+                                wia__allocation_t **out_allocation) {
+  *out_allocation = NULL;
+  if (!layout->public_layout.element_count) return WIA_STATUS_OK;
+  wia__allocation_t *allocation = NULL;
+  wia_status_t status = wia__find_range(address, 1, argument, &allocation);
+  if (status) return status;
+  if (allocation->device != device)
+    return wia__fail(WIA_STATUS_INVALID_ARGUMENT, "%s is memory of %s; expected %s", argument,
+                     allocation->device->name, device->name);
+  status = check_reach(layout, allocation, address, argument);
+  if (!status) status = check_alignment(layout->public_layout.dtype, address, argument);
+  if (!status) *out_allocation = allocation;
+  return status;
+}
+
+static wia_status_t wrap_tensor(wia_context_t *context, void *pointer, const int64_t *shape,
+                                const int64_t *strides, uint32_t rank, wia_dtype_t dtype,
+                                wia_tensor_t *out_tensor) {
+  if (!out_tensor) return wia__null("out_tensor");
+  const uint64_t address = (uint64_t)(uintptr_t)pointer;
+  wia__device_t *device = NULL;
+  wia__layout_t *layout = NULL;
+  wia__allocation_t *allocation = NULL;
+  wia_status_t status = wia__context_device(context, &device);
+  if (!status) status = wia__intern_layout(dtype, shape, strides, rank, &layout);
+  if (status) return status;
+  status = find_memory(device, layout, address, "address", &allocation);
+  if (status) {
+    wia__release(&layout->object);
+    return status;
+  }
+  if (allocation) wia__retain(&allocation->object);
+  return make_tensor(device, layout, allocation, address, 1, out_tensor);
+}
+
+WIA_API wia_status_t wia_wrap_tensor(wia_context_t *context, void *address, const int64_t *shape,
+                                     const int64_t *strides, uint32_t rank, wia_dtype_t dtype,
+                                     wia_tensor_t *out_tensor) {
+  WIA__CALL(wrap_tensor(context, address, shape, strides, rank, dtype, out_tensor));
+}
+
+static wia_status_t view_tensor(wia_tensor_t handle, int64_t offset, const int64_t *shape,
+                                const int64_t *strides, uint32_t rank, wia_tensor_t *out_tensor) {
+  if (!out_tensor) return wia__null("out_tensor");
+  wia__tensor_t *base = NULL;
+  wia__layout_t *layout = NULL;
+  wia_status_t status = wia__resolve_tensor(handle, "tensor", &base);
+  if (status) return status;
+  const wia_dtype_t dtype = base->operand.layout->dtype;
+  status = wia__intern_layout(dtype, shape, strides, rank, &layout);
+  if (status) return status;
+  wia__allocation_t *allocation = layout->public_layout.element_count ? base->allocation : NULL;
+  int64_t bits = 0;
+  if (__builtin_mul_overflow(offset, (int64_t)wia_get_dtype_bits(dtype), &bits) || bits % 8)
+    status = wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                       "offset %lld of %s elements is not on a byte, or overflows",
+                       (long long)offset, wia_get_dtype_name(dtype));
+  const uint64_t address = base->operand.address + (uint64_t)(bits / 8);
+  if (!status && layout->public_layout.element_count && !allocation)
+    status = wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                       "the tensor has no element, so a view with elements reaches outside it");
+  if (!status && allocation) status = check_reach(layout, allocation, address, "view");
+  if (!status && allocation && !base->borrowed && !wia__try_use(allocation))
+    status = freed("tensor");
+  if (status) {
+    wia__release(&layout->object);
+    return status;
+  }
+  if (allocation) wia__retain(&allocation->object);
+  return make_tensor(base->device, layout, allocation, address, base->borrowed, out_tensor);
+}
+
+WIA_API wia_status_t wia_view_tensor(wia_tensor_t tensor, int64_t offset, const int64_t *shape,
+                                     const int64_t *strides, uint32_t rank,
+                                     wia_tensor_t *out_tensor) {
+  WIA__CALL(view_tensor(tensor, offset, shape, strides, rank, out_tensor));
+}
+
+wia_status_t wia__view_memory(wia__device_t *device, const wia_view_t *view, const char *argument,
+                              wia__tensor_t *out_tensor) {
+  wia__layout_t *layout = NULL;
+  wia__allocation_t *allocation = NULL;
+  wia_status_t status =
+      wia__intern_layout(view->dtype, view->shape, view->strides, view->rank, &layout);
+  if (status) return status;
+  status = find_memory(device, layout, view->address, argument, &allocation);
+  if (status) {
+    wia__release(&layout->object);
+    return status;
+  }
+  *out_tensor = (wia__tensor_t){.device = device, .allocation = allocation, .borrowed = 1};
+  if (allocation) out_tensor->operand = wia__operand_at(allocation, view->address);
+  out_tensor->operand.layout = &layout->public_layout;
+  return WIA_STATUS_OK;
+}
+
+void wia__end_view(wia__tensor_t *tensor) { wia__release(&wia__tensor_layout(tensor)->object); }
+
+/* -- destroy and ask ----------------------------------------------------------------------------- */
+
+WIA_API wia_status_t wia_destroy_tensor(wia_tensor_t tensor) {
+  WIA__CALL(wia__close_handle(tensor, WIA__TENSOR));
+}
+
+static wia_status_t get_tensor_info(wia_tensor_t handle, wia_tensor_info_t *out_info) {
+  wia_status_t status = wia__check_out(out_info, sizeof *out_info, "WIA_TENSOR_INFO_INIT");
+  wia__tensor_t *tensor = NULL;
+  if (!status) status = wia__resolve_tensor(handle, "tensor", &tensor);
+  if (status) return status;
+  const wia_tensor_layout_t *layout = tensor->operand.layout;
+  const wia_tensor_info_t info = {.device_id = tensor->device->id,
+                                  .dtype = layout->dtype,
+                                  .rank = layout->rank,
+                                  .shape = layout->shape,
+                                  .strides = layout->strides,
+                                  .element_count = layout->element_count,
+                                  .size = wia__tensor_layout(tensor)->size,
+                                  .address = tensor->operand.address,
+                                  .contiguous = layout->contiguous,
+                                  .borrowed = tensor->borrowed,
+                                  .layout = layout};
+  wia__write_struct(out_info, &info, sizeof info);
+  return WIA_STATUS_OK;
+}
+
+WIA_API wia_status_t wia_get_tensor_info(wia_tensor_t tensor, wia_tensor_info_t *out_info) {
+  WIA__CALL(get_tensor_info(tensor, out_info));
+}
