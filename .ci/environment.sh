@@ -59,7 +59,7 @@ pip_install() {
 set_up() {
   command -v cc >/dev/null 2>&1 || missing "A C compiler (cc)" build-essential
   command -v c++ >/dev/null 2>&1 || missing "A C++ compiler (c++)" build-essential
-  base=$(find_python)
+  base=$(find_python) || exit 1
   if [ ! -x "$python" ] || [ "$(cat "$venv/made-with" 2>/dev/null)" != "$base" ]; then
     echo "Making the virtual environment .venv with $base"
     "$base" -m venv --clear "$venv"
@@ -67,7 +67,8 @@ set_up() {
   fi
   PATH=$venv/bin:$PATH
   export PATH
-  sources=$(hash_of pyproject.toml README.md CMakeLists.txt cmake hal include wia wia_drivers.d drivers)
+  sources=$(hash_of pyproject.toml README.md CMakeLists.txt cmake hal include wia wia_drivers.d \
+    drivers)
   if [ "$(cat "$venv/installed" 2>/dev/null)" != "$sources" ]; then
     echo "Building and installing wia"
     pip_install scikit-build-core cffi pycparser
