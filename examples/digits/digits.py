@@ -116,7 +116,7 @@ def load(path: Path) -> Array:
     """Read a .npy file. Raises ValueError naming the file when it is none."""
     try:
         array = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError) as error:
+    except (ValueError, EOFError, MemoryError) as error:
         raise ValueError(f"{path}: this is no .npy file that can be read: {error}") from error
     if not isinstance(array, np.ndarray):
         raise ValueError(f"{path}: expected one array in a .npy file, not an archive")
