@@ -32,8 +32,7 @@ static wia_status_t check_info(const wia__device_t *device, const wia_memory_kin
     what = "memory that is both opaque and addressable by the host; expected one at most";
   else if (kind->kind <= WIA_MEMORY_NONE || kind->kind > WIA_MEMORY_IMPORTED)
     what = "a first memory kind that is none of WIA_MEMORY_*";
-  if (what == NULL)
-    return WIA_STATUS_OK;
+  if (what == NULL) return WIA_STATUS_OK;
   return wia__fail_with(WIA_STATUS_INTERNAL, device->driver->name, NULL,
                         "the driver describes device \"%s\" with %s: report this to its vendor",
                         device->name, what);
@@ -47,18 +46,14 @@ static wia_status_t describe(wia__device_t *device) {
   info->struct_size = sizeof *info;
   wia__init_error(&error);
   wia_status_t status = table->get_info(device->handle, info, &error);
-  if (status == WIA_STATUS_OK)
-    status = table->get_memory_kind(device->handle, 0, &kind, &error);
+  if (status == WIA_STATUS_OK) status = table->get_memory_kind(device->handle, 0, &kind, &error);
   if (status != WIA_STATUS_OK)
     return wia__take_error(&error, status, device->driver->name, "describing device \"%s\"",
                            device->name);
   wia__drop_error(&error);
-  if (info->description == NULL)
-    info->description = "";
-  if (info->vendor == NULL)
-    info->vendor = table->vendor;
-  if (info->architecture == NULL)
-    info->architecture = "";
+  if (info->description == NULL) info->description = "";
+  if (info->vendor == NULL) info->vendor = table->vendor;
+  if (info->architecture == NULL) info->architecture = "";
   device->flags = info->flags & FLAGS;
   device->alignment =
       info->address_alignment > MIN_ALIGNMENT ? info->address_alignment : MIN_ALIGNMENT;
@@ -82,8 +77,7 @@ static wia_status_t start_device(wia__device_t *device, uint32_t ordinal) {
   status = describe(device);
   if (status == WIA_STATUS_OK && (device->cache = wia__create_cache()) == NULL)
     status = fail_no_memory(device->driver, ordinal);
-  if (status != WIA_STATUS_OK)
-    table->close_device(device->handle);
+  if (status != WIA_STATUS_OK) table->close_device(device->handle);
   return status;
 }
 
@@ -91,8 +85,7 @@ static wia_status_t start_device(wia__device_t *device, uint32_t ordinal) {
 static wia_status_t make_device(wia__driver_t *driver, int32_t id, wia__device_t **out_device) {
   const uint32_t ordinal = (uint32_t)id % WIA__MAX_DEVICES;
   wia__device_t *device = calloc(1, sizeof *device);
-  if (device == NULL)
-    return fail_no_memory(driver, ordinal);
+  if (device == NULL) return fail_no_memory(driver, ordinal);
   device->driver = driver;
   device->table = &driver->table;
   device->id = id;
@@ -114,10 +107,8 @@ static wia_status_t check_ordinal(wia__driver_t *driver, int32_t id) {
   const uint32_t ordinal = (uint32_t)id % WIA__MAX_DEVICES;
   uint32_t count = 0;
   const wia_status_t status = wia__count_devices(driver, &count);
-  if (status != WIA_STATUS_OK)
-    return status;
-  if (ordinal < count)
-    return WIA_STATUS_OK;
+  if (status != WIA_STATUS_OK) return status;
+  if (ordinal < count) return WIA_STATUS_OK;
   return wia__fail_with(WIA_STATUS_NOT_FOUND, driver->name, NULL,
                         "there is no device \"%s:%u\" (id %d): the driver has %u now, numbered "
                         "from 0",
@@ -129,17 +120,14 @@ static wia_status_t open_device(wia__driver_t *driver, wia__slot_t *slot, int32_
                                 wia__device_t **out_device) {
   const uint32_t ordinal = (uint32_t)id % WIA__MAX_DEVICES;
   pthread_mutex_lock(&wia__records_mutex);
-  while (slot->opening[ordinal])
-    pthread_cond_wait(&wia__records_changed, &wia__records_mutex);
+  while (slot->opening[ordinal]) pthread_cond_wait(&wia__records_changed, &wia__records_mutex);
   wia__device_t *device = atomic_load(&slot->devices[ordinal]);
-  if (device == NULL)
-    slot->opening[ordinal] = true;
+  if (device == NULL) slot->opening[ordinal] = true;
   pthread_mutex_unlock(&wia__records_mutex);
   wia_status_t status = WIA_STATUS_OK;
   if (device == NULL) {
     status = check_ordinal(driver, id);
-    if (status == WIA_STATUS_OK)
-      status = make_device(driver, id, &device);
+    if (status == WIA_STATUS_OK) status = make_device(driver, id, &device);
     pthread_mutex_lock(&wia__records_mutex);
     if (status == WIA_STATUS_OK)
       atomic_store_explicit(&slot->devices[ordinal], device, memory_order_release);
@@ -147,8 +135,7 @@ static wia_status_t open_device(wia__driver_t *driver, wia__slot_t *slot, int32_
     pthread_cond_broadcast(&wia__records_changed);
     pthread_mutex_unlock(&wia__records_mutex);
   }
-  if (status == WIA_STATUS_OK)
-    *out_device = device;
+  if (status == WIA_STATUS_OK) *out_device = device;
   return status;
 }
 
@@ -168,8 +155,7 @@ wia_status_t wia__get_device(int32_t id, wia__device_t **out_device) {
   }
   wia__driver_t *driver;
   wia_status_t status = wia__get_driver(number, &driver);
-  if (status != WIA_STATUS_OK)
-    return status;
+  if (status != WIA_STATUS_OK) return status;
   wia__thread_t *self = wia__thread();
   wia__leave(self);
   status = open_device(driver, slot, id, out_device);
@@ -178,13 +164,11 @@ wia_status_t wia__get_device(int32_t id, wia__device_t **out_device) {
 }
 
 void wia__lock_device(wia__device_t *device) {
-  if (device->flags & WIA_DEVICE_SERIAL)
-    pthread_mutex_lock(&device->serial);
+  if (device->flags & WIA_DEVICE_SERIAL) pthread_mutex_lock(&device->serial);
 }
 
 void wia__unlock_device(wia__device_t *device) {
-  if (device->flags & WIA_DEVICE_SERIAL)
-    pthread_mutex_unlock(&device->serial);
+  if (device->flags & WIA_DEVICE_SERIAL) pthread_mutex_unlock(&device->serial);
 }
 
 /* -- what it is and can do -----------------------------------------------------------------------
@@ -210,12 +194,10 @@ static wia_status_t get_total_size(wia__device_t *device, uint64_t *out_size) {
 
 static wia_status_t get_device_info(int32_t id, wia_device_info_t *out_info) {
   wia_status_t status = wia__check_out(out_info, sizeof(wia_device_info_t), "WIA_DEVICE_INFO_INIT");
-  if (status != WIA_STATUS_OK)
-    return status;
+  if (status != WIA_STATUS_OK) return status;
   wia__device_t *device;
   status = wia__get_device(id, &device);
-  if (status != WIA_STATUS_OK)
-    return status;
+  if (status != WIA_STATUS_OK) return status;
   wia_device_info_t info = {.struct_size = sizeof info,
                             .device_id = device->id,
                             .name = device->name,
@@ -227,8 +209,7 @@ static wia_status_t get_device_info(int32_t id, wia_device_info_t *out_info) {
                             .flags = device->flags,
                             .memory_kind_count = device->info.memory_kind_count};
   status = get_total_size(device, &info.total_memory_size);
-  if (status == WIA_STATUS_OK)
-    wia__write_struct(out_info, &info, sizeof info);
+  if (status == WIA_STATUS_OK) wia__write_struct(out_info, &info, sizeof info);
   return status;
 }
 
@@ -237,16 +218,14 @@ WIA_API wia_status_t wia_get_device_info(int32_t device_id, wia_device_info_t *o
 }
 
 static wia_status_t get_device_support(int32_t id, wia_op_t op, uint64_t *out_dtypes) {
-  if (out_dtypes == NULL)
-    return wia__null("out_dtypes");
+  if (out_dtypes == NULL) return wia__null("out_dtypes");
   const wia__op_t *entry = wia__get_op(op);
   if (entry == NULL)
     return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
                      "op is %d; expected one of WIA_OP_*, see wia/ops.h", (int)op);
   wia__device_t *device;
   wia_status_t status = wia__get_device(id, &device);
-  if (status != WIA_STATUS_OK)
-    return status;
+  if (status != WIA_STATUS_OK) return status;
   const wia_driver_t *table = device->table;
   if (table->get_support == NULL)
     return wia__fail_with(

@@ -35,8 +35,7 @@ static wia_status_t find_ordinal(wia__driver_t *driver, uint32_t ordinal, int32_
   wia__leave(self);
   const wia_status_t status = wia__count_devices(driver, &count);
   wia__rejoin(self);
-  if (status != WIA_STATUS_OK)
-    return status;
+  if (status != WIA_STATUS_OK) return status;
   if (ordinal >= count)
     return wia__fail_with(WIA_STATUS_NOT_FOUND, driver->name, NULL,
                           "there is no device \"%s:%u\": the driver has %u now, numbered from 0",
@@ -46,8 +45,7 @@ static wia_status_t find_ordinal(wia__driver_t *driver, uint32_t ordinal, int32_
 }
 
 static wia_status_t find_device(const char *name, int32_t *out_id) {
-  if (out_id == NULL)
-    return wia__null("out_device_id");
+  if (out_id == NULL) return wia__null("out_device_id");
   const bool named = name != NULL && name[0] != '\0';
   char driver_name[WIA__NAME_SIZE] = "";
   uint32_t ordinal = 0;
@@ -63,8 +61,7 @@ static wia_status_t find_device(const char *name, int32_t *out_id) {
   const bool loaded =
       named ? wia__load_driver(driver_name, &slot, &refusal) : wia__load_default(&slot, &refusal);
   wia__rejoin(self);
-  if (!loaded)
-    return wia__fail_refusal(&refusal, named ? driver_name : NULL);
+  if (!loaded) return wia__fail_refusal(&refusal, named ? driver_name : NULL);
   return find_ordinal(atomic_load(&atomic_load(&slot->record)->driver), ordinal, out_id);
 }
 
@@ -80,8 +77,7 @@ WIA_API wia_status_t wia_find_device(const char *name, int32_t *out_device_id) {
 static uint32_t count_in_slot(const wia__slot_t *slot, wia__driver_t **out_driver) {
   wia__record_t *record = atomic_load(&slot->record);
   wia__refusal_t refusal;
-  if (record == NULL || !wia__load_record(record, &refusal))
-    return 0;
+  if (record == NULL || !wia__load_record(record, &refusal)) return 0;
   *out_driver = atomic_load(&record->driver);
   uint32_t count;
   wia_error_t error;
@@ -103,15 +99,13 @@ static uint32_t count_in_slot(const wia__slot_t *slot, wia__driver_t **out_drive
 
 /* Gives every usable candidate a slot: those are what the caller walks over. */
 static bool mention_all(void) {
-  if (wia__discover_native() != WIA_STATUS_OK)
-    return false;
+  if (wia__discover_native() != WIA_STATUS_OK) return false;
   const char *problem; /* stands in the load report */
   wia__discover_python(&problem);
   bool complete = true;
   pthread_mutex_lock(&wia__records_mutex);
   for (wia__record_t *record = wia__first_record(); record != NULL; record = record->next)
-    if (record->owner && wia__give_slot(record) == NULL)
-      complete = false;
+    if (record->owner && wia__give_slot(record) == NULL) complete = false;
   pthread_mutex_unlock(&wia__records_mutex);
   return complete;
 }
@@ -119,19 +113,16 @@ static bool mention_all(void) {
 static bool list_devices(int32_t **out_ids, uint32_t *out_count) {
   *out_ids = NULL;
   *out_count = 0;
-  if (!mention_all())
-    return false;
+  if (!mention_all()) return false;
   const wia__slot_t *slot;
   /* Loading one library can bring more drivers: they get slots at the end, so this loop sees them.
    */
   for (int32_t number = 0; (slot = wia__get_slot(number)) != NULL; ++number) {
     wia__driver_t *driver;
     const uint32_t count = count_in_slot(slot, &driver);
-    if (count == 0)
-      continue;
+    if (count == 0) continue;
     int32_t *ids = realloc(*out_ids, (*out_count + count) * sizeof *ids);
-    if (ids == NULL)
-      return false;
+    if (ids == NULL) return false;
     *out_ids = ids;
     for (uint32_t i = 0; i < count; ++i)
       ids[(*out_count)++] = number * WIA__MAX_DEVICES + (int32_t)i;
@@ -140,10 +131,8 @@ static bool list_devices(int32_t **out_ids, uint32_t *out_count) {
 }
 
 static wia_status_t get_devices(int32_t *out_ids, uint32_t capacity, uint32_t *out_count) {
-  if (out_count == NULL)
-    return wia__null("out_count");
-  if (out_ids == NULL && capacity > 0)
-    return wia__null("out_ids");
+  if (out_count == NULL) return wia__null("out_count");
+  if (out_ids == NULL && capacity > 0) return wia__null("out_ids");
   int32_t *ids;
   uint32_t count;
   wia__thread_t *self = wia__thread();

@@ -92,17 +92,14 @@ static void add_manifest(found_t *found, const char *path) {
 /* A folder that isn't there is no failure: all of them are optional. */
 static void add_folder(found_t *found, const char *folder) {
   char absolute[PATH_MAX];
-  if (realpath(folder, absolute) != NULL)
-    folder = absolute; /* the program may change its folder */
+  if (realpath(folder, absolute) != NULL) folder = absolute; /* the program may change its folder */
   int error = 0;
   char **paths = wia__list_manifests(folder, &error);
-  if (paths == NULL && error == ENOMEM)
-    found->failed = true;
+  if (paths == NULL && error == ENOMEM) found->failed = true;
   if (paths == NULL && error != ENOENT && error != ENOMEM)
     add_broken(found, "", wia__text("%s", folder),
                wia__text("the folder can't be read: %s", strerror(error)));
-  for (char **path = paths; path != NULL && *path != NULL; ++path)
-    add_manifest(found, *path);
+  for (char **path = paths; path != NULL && *path != NULL; ++path) add_manifest(found, *path);
   wia__free_list(paths);
 }
 
@@ -110,10 +107,8 @@ static void add_listed_folders(found_t *found, const char *list) {
   while (*list != '\0') {
     const size_t length = strcspn(list, ":");
     char *folder = strndup(list, length);
-    if (folder == NULL)
-      found->failed = true;
-    if (folder != NULL && length > 0)
-      add_folder(found, folder);
+    if (folder == NULL) found->failed = true;
+    if (folder != NULL && length > 0) add_folder(found, folder);
     free(folder);
     list += length;
     list += *list == ':';
@@ -126,8 +121,7 @@ static void add_package_folder(found_t *found) {
   static const char tail[] = "/wia/lib";
   const char *folder = wia__library_folder();
   const size_t length = strlen(folder), tail_length = sizeof tail - 1;
-  if (length < tail_length || strcmp(folder + length - tail_length, tail) != 0)
-    return;
+  if (length < tail_length || strcmp(folder + length - tail_length, tail) != 0) return;
   char path[PATH_MAX + sizeof "/wia_drivers.d"];
   memcpy(path, folder, length - tail_length);
   memcpy(path + length - tail_length, "/wia_drivers.d", sizeof "/wia_drivers.d");
@@ -152,8 +146,7 @@ wia_status_t wia__discover_native(void) {
 
   pthread_mutex_lock(&wia__records_mutex);
   const bool taken = take_found(&found);
-  if (taken)
-    wia__choose_default();
+  if (taken) wia__choose_default();
   native_search = taken ? SEARCH_OVER : SEARCH_NEW;
   pthread_cond_broadcast(&wia__records_changed);
   pthread_mutex_unlock(&wia__records_mutex);
@@ -191,8 +184,7 @@ static void add_entry_point(void *context, const char *name, const char *source,
 static void add_python_failure(found_t *found, wia_status_t status, const char *message,
                                const char *cause) {
   wia__record_t *record = wia__make_record(WIA_DRIVER_KIND_PYTHON, "", "entry points wia.drivers");
-  if (record == NULL)
-    return;
+  if (record == NULL) return;
   wia__refuse_record(record, status, message, cause);
   append(found, record);
 }
@@ -222,8 +214,7 @@ wia__python_t wia__discover_python(const char **out_problem) {
   static wia__python_t outcome;
   static bool started; /* whether the search that is over had a bridge to ask */
   *out_problem = "this thread is looking for Python drivers already";
-  if (asking_python)
-    return WIA__PYTHON_FAILED;
+  if (asking_python) return WIA__PYTHON_FAILED;
   pthread_mutex_lock(&wia__records_mutex);
   while (python_search == SEARCH_RUNNING)
     pthread_cond_wait(&wia__records_changed, &wia__records_mutex);

@@ -32,8 +32,7 @@ const char *wia__env_text(wia__env_t variable) {
   }
   /* Without memory for a copy the default serves this once. */
   const char *text = texts[variable];
-  if (text == NULL)
-    text = variables[variable].default_text;
+  if (text == NULL) text = variables[variable].default_text;
   pthread_mutex_unlock(&mutex);
   return text;
 }
@@ -50,8 +49,7 @@ int64_t wia__env_number(wia__env_t variable, int64_t minimum, int64_t maximum) {
   const variable_t *entry = &variables[variable];
   const char *text = wia__env_text(variable);
   int64_t number;
-  if (parse_number(text, minimum, maximum, &number))
-    return number;
+  if (parse_number(text, minimum, maximum, &number)) return number;
   pthread_mutex_lock(&mutex);
   const bool first = !warned[variable];
   warned[variable] = true;

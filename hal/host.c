@@ -9,8 +9,7 @@ enum { OPTION_SIZE = 256, LINE_SIZE = 1024 };
 
 /* The one call of fprintf keeps lines of several threads apart. */
 static void write_line(const char *driver, int32_t level, const char *text) {
-  if (level <= WIA_LOG_NONE || level > WIA_LOG_WARNING)
-    return;
+  if (level <= WIA_LOG_NONE || level > WIA_LOG_WARNING) return;
   const char *word = level == WIA_LOG_ERROR ? "error" : "warning";
   const bool named = driver != NULL && driver[0] != '\0';
   fprintf(stderr, "wia: %s: %s%s%s\n", word, named ? driver : "", named ? ": " : "", text);
@@ -26,8 +25,7 @@ void wia__log(const char *driver, int32_t level, const char *format, ...) {
 }
 
 static void host_log(const wia_driver_t *driver, int32_t level, const char *text) {
-  if (text != NULL)
-    write_line(driver != NULL ? driver->name : NULL, level, text);
+  if (text != NULL) write_line(driver != NULL ? driver->name : NULL, level, text);
 }
 
 /* toupper() follows the locale; names of variables don't. */
@@ -36,14 +34,11 @@ static char upper(char letter) {
 }
 
 static const char *host_get_option(const wia_driver_t *driver, const char *name) {
-  if (driver == NULL || driver->name == NULL || name == NULL)
-    return NULL;
+  if (driver == NULL || driver->name == NULL || name == NULL) return NULL;
   char variable[OPTION_SIZE];
   const int length = snprintf(variable, sizeof variable, "WIA_%s_%s", driver->name, name);
-  if (length < 0 || (size_t)length >= sizeof variable)
-    return NULL;
-  for (char *letter = variable; *letter != '\0'; ++letter)
-    *letter = upper(*letter);
+  if (length < 0 || (size_t)length >= sizeof variable) return NULL;
+  for (char *letter = variable; *letter != '\0'; ++letter) *letter = upper(*letter);
   return wia__get_environment(variable);
 }
 

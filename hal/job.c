@@ -6,8 +6,7 @@ void wia__drop_job(wia__job_t *job) {
   pthread_mutex_lock(&job->mutex);
   const bool last = --job->holders == 0;
   pthread_mutex_unlock(&job->mutex);
-  if (!last)
-    return;
+  if (!last) return;
   pthread_cond_destroy(&job->ended);
   pthread_mutex_destroy(&job->mutex);
   job->destroy(job);

@@ -24,8 +24,7 @@ static library_t *libraries; /* guarded by wia__records_mutex */
 wia_status_t wia__install_driver(wia__record_t *record, const wia_driver_t *table) {
   wia__slot_t *slot = wia__give_slot(record);
   wia__driver_t *driver = slot != NULL ? wia__adopt_table(table) : NULL;
-  if (driver == NULL)
-    return WIA_STATUS_RESOURCE_EXHAUSTED;
+  if (driver == NULL) return WIA_STATUS_RESOURCE_EXHAUSTED;
   driver->slot = slot->number;
   record->shown.state = WIA_DRIVER_STATE_LOADED;
   record->shown.status = WIA_STATUS_OK;
@@ -35,18 +34,15 @@ wia_status_t wia__install_driver(wia__record_t *record, const wia_driver_t *tabl
 }
 
 static bool is_same_file(const wia__record_t *a, const wia__record_t *b) {
-  if (a->inode != 0)
-    return a->inode == b->inode && a->device == b->device;
+  if (a->inode != 0) return a->inode == b->inode && a->device == b->device;
   return b->inode == 0 && strcmp(a->library, b->library) == 0;
 }
 
 static library_t *find_library(const wia__record_t *record) {
   for (library_t *library = libraries; library != NULL; library = library->next)
-    if (is_same_file(library->announced_by, record))
-      return library;
+    if (is_same_file(library->announced_by, record)) return library;
   library_t *library = calloc(1, sizeof *library);
-  if (library == NULL)
-    return NULL;
+  if (library == NULL) return NULL;
   library->announced_by = record;
   library->next = libraries;
   libraries = library;
@@ -62,8 +58,7 @@ static wia__record_t *find_offered(const library_t *library, const char *name) {
       return record;
   wia__record_t *record =
       wia__make_record(WIA_DRIVER_KIND_NATIVE, wia__text("%s", name), by->shown.source);
-  if (record == NULL)
-    return NULL;
+  if (record == NULL) return NULL;
   record->library = by->library;
   record->device = by->device;
   record->inode = by->inode;
@@ -101,15 +96,13 @@ static void install_offer(const library_t *library, wia__record_t *asked) {
     }
     wia__record_t *record = find_offered(library, table->name);
     offered |= record == asked;
-    if (record == NULL || !record->owner || atomic_load(&record->driver) != NULL)
-      continue;
+    if (record == NULL || !record->owner || atomic_load(&record->driver) != NULL) continue;
     if (status != WIA_STATUS_OK)
       wia__refuse_record(record, status, message, "");
     else
       (void)wia__install_driver(record, table); /* short of memory: whoever asks tries again */
   }
-  if (offered)
-    return;
+  if (offered) return;
   if (problem_message == NULL)
     problem_message =
         wia__text("the driver library %s has no driver \"%s\"; it has: %s. Correct the name in %s",
@@ -129,8 +122,7 @@ static const wia__refusal_t no_memory = {
 static bool load_library(library_t *library) {
   while (library->state == LIBRARY_LOADING)
     pthread_cond_wait(&wia__records_changed, &wia__records_mutex);
-  if (library->state == LIBRARY_LOADED)
-    return true;
+  if (library->state == LIBRARY_LOADED) return true;
   library->state = LIBRARY_LOADING;
   pthread_mutex_unlock(&wia__records_mutex);
   wia__offer_t offer;
@@ -162,8 +154,7 @@ static bool load_python(wia__record_t *record, wia__refusal_t *out_refusal) {
   const wia__bridge_t *bridge;
   const wia_driver_t *table = NULL;
   *out_refusal = (wia__refusal_t){.status = WIA_STATUS_UNAVAILABLE, .cause = ""};
-  if (wia__start_python(&bridge, &out_refusal->message) != WIA__PYTHON_READY)
-    return false;
+  if (wia__start_python(&bridge, &out_refusal->message) != WIA__PYTHON_READY) return false;
   wia_error_t error;
   wia__init_error(&error);
   wia_status_t status = bridge->load(record->shown.name, record->shown.source,
@@ -199,8 +190,7 @@ static bool load_python(wia__record_t *record, wia__refusal_t *out_refusal) {
  * never end. */
 static bool is_loading_for(const wia__record_t *record) {
   for (const wia__record_t *purpose = wia__purpose; purpose != NULL; purpose = purpose->loaded_for)
-    if (purpose == record)
-      return true;
+    if (purpose == record) return true;
   return false;
 }
 
@@ -213,8 +203,7 @@ bool wia__load_record(wia__record_t *record, wia__refusal_t *out_refusal) {
                                     .cause = ""};
     return false;
   }
-  while (record->loading)
-    pthread_cond_wait(&wia__records_changed, &wia__records_mutex);
+  while (record->loading) pthread_cond_wait(&wia__records_changed, &wia__records_mutex);
   bool loaded = atomic_load(&record->driver) != NULL;
   if (!loaded && record->shown.state != WIA_DRIVER_STATE_REFUSED) {
     record->loading = true;

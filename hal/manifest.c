@@ -50,8 +50,7 @@ static char *read_file(const char *path, size_t *out_size, const char **out_prob
   } else {
     size_t size = 0;
     ssize_t count;
-    while ((count = read(file, text + size, FILE_LIMIT - size)) > 0)
-      size += (size_t)count;
+    while ((count = read(file, text + size, FILE_LIMIT - size)) > 0) size += (size_t)count;
     if (count < 0) {
       *out_problem = wia__text("the manifest can't be read: %s", strerror(errno));
       free(text);
@@ -70,18 +69,15 @@ static char *read_file(const char *path, size_t *out_size, const char **out_prob
 
 /* Without the white space on both ends, in place. */
 static char *trim(char *text) {
-  while (isspace((unsigned char)*text))
-    ++text;
+  while (isspace((unsigned char)*text)) ++text;
   size_t length = strlen(text);
-  while (length > 0 && isspace((unsigned char)text[length - 1]))
-    --length;
+  while (length > 0 && isspace((unsigned char)text[length - 1])) --length;
   text[length] = '\0';
   return text;
 }
 
 static bool parse_integer(const char *text, int64_t minimum, int64_t maximum, int64_t *out_value) {
-  if (text[0] != '-' && !isdigit((unsigned char)text[0]))
-    return false;
+  if (text[0] != '-' && !isdigit((unsigned char)text[0])) return false;
   char *end;
   errno = 0;
   *out_value = strtoll(text, &end, 10);
@@ -108,8 +104,7 @@ static char *join_library(const reader_t *reader, const char *value) {
   const size_t folder = value[0] == '/' ? 0 : (size_t)(reader->folder_end - reader->path);
   const size_t length = strlen(value);
   char *library = malloc(folder + length + 1);
-  if (library == NULL)
-    return NULL;
+  if (library == NULL) return NULL;
   memcpy(library, reader->path, folder);
   memcpy(library + folder, value, length + 1);
   return library;
@@ -126,8 +121,7 @@ static const char *set_value(reader_t *reader, int key, const char *value) {
     memcpy(manifest->name, value, strlen(value) + 1);
     return NULL;
   case KEY_LIBRARY:
-    if (value[0] == '\0')
-      return "the path of a shared library";
+    if (value[0] == '\0') return "the path of a shared library";
     manifest->library = join_library(reader, value);
     return manifest->library != NULL ? NULL : "memory, which is short";
   case KEY_ABI:
@@ -135,13 +129,11 @@ static const char *set_value(reader_t *reader, int key, const char *value) {
       return "two numbers with a dot, for example 1.0";
     return NULL;
   case KEY_PRIORITY:
-    if (!parse_integer(value, INT32_MIN, INT32_MAX, &number))
-      return "a whole number of 32 bits";
+    if (!parse_integer(value, INT32_MIN, INT32_MAX, &number)) return "a whole number of 32 bits";
     manifest->priority = (int32_t)number;
     return NULL;
   default:
-    if (strcmp(value, "yes") != 0 && strcmp(value, "no") != 0)
-      return "yes or no";
+    if (strcmp(value, "yes") != 0 && strcmp(value, "no") != 0) return "yes or no";
     manifest->may_be_default = value[0] == 'y';
     return NULL;
   }
@@ -150,16 +142,14 @@ static const char *set_value(reader_t *reader, int key, const char *value) {
 /* NULL, or the problem. */
 static const char *read_line(reader_t *reader, uint32_t number, char *line) {
   line = trim(line);
-  if (line[0] == '\0' || line[0] == '#')
-    return NULL;
+  if (line[0] == '\0' || line[0] == '#') return NULL;
   char *equals = strchr(line, '=');
   if (equals == NULL)
     return wia__text("line %u is \"%.*s\"; expected key = value", number, SHOWN, line);
   *equals = '\0';
   const char *name = trim(line), *value = trim(equals + 1);
   int key = 0;
-  while (key < KEY_COUNT && strcmp(name, keys[key]) != 0)
-    ++key;
+  while (key < KEY_COUNT && strcmp(name, keys[key]) != 0) ++key;
   if (key == KEY_COUNT) {
     if (reader->unknown_problem == NULL)
       reader->unknown_problem =
@@ -171,8 +161,7 @@ static const char *read_line(reader_t *reader, uint32_t number, char *line) {
                      reader->lines_of_keys[key]);
   reader->lines_of_keys[key] = number;
   const char *expected = set_value(reader, key, value);
-  if (expected == NULL)
-    return NULL;
+  if (expected == NULL) return NULL;
   return wia__text("line %u: %s is \"%.*s\"; expected %s", number, name, SHOWN, value, expected);
 }
 
@@ -180,14 +169,12 @@ static const char *read_lines(reader_t *reader, char *text, size_t size) {
   uint32_t number = 1;
   for (char *line = text; line < text + size; ++number) {
     char *end = memchr(line, '\n', (size_t)(text + size - line));
-    if (end == NULL)
-      end = text + size;
+    if (end == NULL) end = text + size;
     if (memchr(line, '\0', (size_t)(end - line)) != NULL)
       return wia__text("line %u has a zero byte; expected text", number);
     *end = '\0';
     const char *problem = read_line(reader, number, line);
-    if (problem != NULL)
-      return problem;
+    if (problem != NULL) return problem;
     line = end + 1;
   }
   for (int key = KEY_NAME; key <= KEY_ABI; ++key)
@@ -209,12 +196,10 @@ bool wia__read_manifest(const char *path, wia__manifest_t *out_manifest, const c
       .manifest = out_manifest, .path = path, .folder_end = slash != NULL ? slash + 1 : path};
   size_t size = 0;
   char *text = read_file(path, &size, out_problem);
-  if (text == NULL)
-    return false;
+  if (text == NULL) return false;
   *out_problem = read_lines(&reader, text, size);
   free(text);
-  if (*out_problem == NULL)
-    return true;
+  if (*out_problem == NULL) return true;
   free(out_manifest->library);
   out_manifest->library = NULL;
   return false;
@@ -234,8 +219,7 @@ static int compare_names(const struct dirent **a, const struct dirent **b) {
 }
 
 void wia__free_list(char **list) {
-  for (char **text = list; text != NULL && *text != NULL; ++text)
-    free(*text);
+  for (char **text = list; text != NULL && *text != NULL; ++text) free(*text);
   free(list);
 }
 
@@ -257,8 +241,7 @@ char **wia__list_manifests(const char *folder, int *out_error) {
     free(entries[i]);
   }
   free(entries);
-  if (complete)
-    return list;
+  if (complete) return list;
   wia__free_list(list);
   *out_error = ENOMEM;
   return NULL;

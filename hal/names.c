@@ -10,17 +10,14 @@ static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /* The length of the driver name that text starts with; 0: none. */
 static size_t span_name(const char *text) {
-  if (!is_letter(text[0]))
-    return 0;
+  if (!is_letter(text[0])) return 0;
   size_t length = 1;
-  while (is_letter(text[length]) || is_digit(text[length]) || text[length] == '_')
-    ++length;
+  while (is_letter(text[length]) || is_digit(text[length]) || text[length] == '_') ++length;
   return length < WIA__NAME_SIZE ? length : 0;
 }
 
 bool wia__is_driver_name(const char *name) {
-  if (name == NULL)
-    return false;
+  if (name == NULL) return false;
   const size_t length = span_name(name);
   return length > 0 && name[length] == '\0';
 }
@@ -28,20 +25,16 @@ bool wia__is_driver_name(const char *name) {
 bool wia__parse_device_name(const char *text, char out_driver[WIA__NAME_SIZE],
                             uint32_t *out_ordinal) {
   const size_t length = span_name(text);
-  if (length == 0)
-    return false;
+  if (length == 0) return false;
   uint64_t ordinal = 0;
   if (text[length] == ':') {
     const char *digit = text + length + 1;
-    if (!is_digit(*digit))
-      return false;
+    if (!is_digit(*digit)) return false;
     for (; is_digit(*digit); ++digit) {
       ordinal = ordinal * 10 + (uint64_t)(*digit - '0');
-      if (ordinal > UINT32_MAX)
-        ordinal = UINT32_MAX;
+      if (ordinal > UINT32_MAX) ordinal = UINT32_MAX;
     }
-    if (*digit != '\0')
-      return false;
+    if (*digit != '\0') return false;
   } else if (text[length] != '\0') {
     return false;
   }
@@ -57,15 +50,13 @@ bool wia__is_enabled(const char *driver, const char *patterns) {
   for (const char *next = patterns; *next != '\0';) {
     next += strspn(next, " ,");
     const bool disables = *next == '-';
-    if (disables)
-      ++next;
+    if (disables) ++next;
     const size_t length = strcspn(next, " ,");
     char pattern[4 * WIA__NAME_SIZE];
     if (length > 0 && length < sizeof pattern) {
       memcpy(pattern, next, length);
       pattern[length] = '\0';
-      if (fnmatch(pattern, driver, 0) == 0)
-        enabled = !disables;
+      if (fnmatch(pattern, driver, 0) == 0) enabled = !disables;
     }
     next += length;
   }
@@ -74,20 +65,16 @@ bool wia__is_enabled(const char *driver, const char *patterns) {
 
 uint32_t wia__name_distance(const char *name, const char *other) {
   const size_t length = strlen(name), other_length = strlen(other);
-  if (length >= WIA__NAME_SIZE || other_length >= WIA__NAME_SIZE)
-    return UINT32_MAX;
+  if (length >= WIA__NAME_SIZE || other_length >= WIA__NAME_SIZE) return UINT32_MAX;
   uint32_t row[WIA__NAME_SIZE];
-  for (size_t j = 0; j <= other_length; ++j)
-    row[j] = (uint32_t)j;
+  for (size_t j = 0; j <= other_length; ++j) row[j] = (uint32_t)j;
   for (size_t i = 1; i <= length; ++i) {
     uint32_t diagonal = row[0];
     row[0] = (uint32_t)i;
     for (size_t j = 1; j <= other_length; ++j) {
       uint32_t best = diagonal + (name[i - 1] != other[j - 1]);
-      if (row[j] + 1 < best)
-        best = row[j] + 1;
-      if (row[j - 1] + 1 < best)
-        best = row[j - 1] + 1;
+      if (row[j] + 1 < best) best = row[j] + 1;
+      if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
       diagonal = row[j];
       row[j] = best;
     }
@@ -103,8 +90,7 @@ const char *wia__text(const char *format, ...) {
   const int length = vsnprintf(NULL, 0, format, arguments);
   va_end(arguments);
   char *text = length < 0 ? NULL : malloc((size_t)length + 1);
-  if (text != NULL)
-    vsnprintf(text, (size_t)length + 1, format, again);
+  if (text != NULL) vsnprintf(text, (size_t)length + 1, format, again);
   va_end(again);
   return text != NULL ? text : no_memory;
 }

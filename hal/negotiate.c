@@ -24,7 +24,8 @@ int64_t wia__driver_timeout_ns(void) {
 typedef struct negotiation_job_t {
   wia__job_t job;
   const char *library;
-  char *loader_text; /* why it could not be loaded, or has no entry */
+  bool usable;       /* it was loaded and has the entry */
+  char *loader_text; /* else why not */
   wia_status_t status;
   wia_negotiation_t negotiation;
   wia_error_t error;
@@ -34,11 +35,10 @@ typedef struct negotiation_job_t {
 static void run_negotiation(wia__job_t *argument) {
   negotiation_job_t *job = (negotiation_job_t *)argument;
   void *library = wia__load_library(job->library, false, &job->loader_text);
-  if (library == NULL)
-    return;
+  if (library == NULL) return;
   void *symbol = wia__find_symbol(library, entry_name, &job->loader_text);
-  if (symbol == NULL)
-    return;
+  if (symbol == NULL) return;
+  job->usable = true;
   wia_negotiate_driver_fn_t negotiate;
   memcpy(&negotiate, &symbol, sizeof negotiate); /* ISO C has no cast between the two */
   job->status = negotiate(&job->negotiation, &job->error);
@@ -73,11 +73,11 @@ static wia_status_t known_status(wia_status_t status) {
 
 static void take_answer(const negotiation_job_t *job, wia__offer_t *offer) {
   const wia_negotiation_t *answer = &job->negotiation;
-  if (job->loader_text != NULL) {
+  if (!job->usable) {
     refuse(offer, WIA_STATUS_UNAVAILABLE,
            wia__text("the driver library %s can't be used; the cause has the loader's words",
                      job->library),
-           wia__text("%s", job->loader_text));
+           wia__text("%s", job->loader_text != NULL ? job->loader_text : ""));
   } else if (job->status != WIA_STATUS_OK) {
     refuse(offer, known_status(job->status),
            wia__text("%s() of %s returned %s (%d)%s%s", entry_name, job->library,
@@ -152,8 +152,7 @@ void wia__negotiate(const char *library, wia__offer_t *out_offer) {
  */
 
 const char *wia__check_version(uint32_t major, uint32_t minor) {
-  if (major == WIA_DRIVER_ABI_MAJOR)
-    return NULL;
+  if (major == WIA_DRIVER_ABI_MAJOR) return NULL;
   return wia__text(
       "the driver was built for driver ABI %u.%u, this library has %d.%d; expected the "
       "same major version: install a driver made for ABI %d",
@@ -207,8 +206,7 @@ wia_status_t wia__check_table(const wia_driver_t *table, uint32_t minor, const c
     return WIA_STATUS_INVALID_ARGUMENT;
   }
   for (size_t i = 0; i < sizeof required / sizeof required[0]; ++i) {
-    if (has_entry(table, required[i].offset))
-      continue;
+    if (has_entry(table, required[i].offset)) continue;
     *out_message = wia__text("the table of driver \"%s\" has NULL for %s, which is required",
                              table->name, required[i].name);
     return WIA_STATUS_INVALID_ARGUMENT;
@@ -218,16 +216,13 @@ wia_status_t wia__check_table(const wia_driver_t *table, uint32_t minor, const c
 
 wia__driver_t *wia__adopt_table(const wia_driver_t *table) {
   wia__driver_t *driver = calloc(1, sizeof *driver);
-  if (driver == NULL)
-    return NULL;
+  if (driver == NULL) return NULL;
   const uint32_t ours = sizeof driver->table;
   memcpy(&driver->table, table, table->struct_size < ours ? table->struct_size : ours);
   memcpy(driver->name, table->name, strlen(table->name) + 1);
   driver->table.struct_size = ours;
-  if (driver->table.version == NULL)
-    driver->table.version = "";
-  if (driver->table.vendor == NULL)
-    driver->table.vendor = "";
+  if (driver->table.version == NULL) driver->table.version = "";
+  if (driver->table.vendor == NULL) driver->table.vendor = "";
   driver->slot = -1;
   return driver;
 }

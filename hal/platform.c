@@ -1,13 +1,19 @@
 #include "platform.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <link.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { NANOSECONDS = 1000000000 };
 
@@ -20,11 +26,9 @@ int64_t wia__now_ns(void) {
 int wia__init_condition(pthread_cond_t *condition) {
   pthread_condattr_t attributes;
   int error = pthread_condattr_init(&attributes);
-  if (error != 0)
-    return error;
+  if (error != 0) return error;
   error = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-  if (error == 0)
-    error = pthread_cond_init(condition, &attributes);
+  if (error == 0) error = pthread_cond_init(condition, &attributes);
   pthread_condattr_destroy(&attributes);
   return error;
 }
@@ -40,8 +44,7 @@ bool wia__wait_condition(pthread_cond_t *condition, pthread_mutex_t *mutex, int6
 }
 
 int64_t wia__deadline_ns(int64_t timeout_ns) {
-  if (timeout_ns < 0)
-    return -1;
+  if (timeout_ns < 0) return -1;
   const int64_t now = wia__now_ns();
   return timeout_ns > INT64_MAX - now ? INT64_MAX : now + timeout_ns;
 }
@@ -57,7 +60,43 @@ static void *check_loaded(void *result, char **out_error) {
   return result;
 }
 
+/* Bytes that the loader would map from a library, 0 for what is none: it says so itself. */
+static uint64_t mapped_size(int file) {
+  ElfW(Ehdr) header;
+  if (pread(file, &header, sizeof header, 0) != (ssize_t)sizeof header ||
+      memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+      header.e_ident[EI_CLASS] != (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32) ||
+      header.e_phentsize != sizeof(ElfW(Phdr)))
+    return 0;
+  uint64_t size = 0;
+  for (uint32_t i = 0; i < header.e_phnum; ++i) {
+    ElfW(Phdr) segment;
+    const off_t place = (off_t)(header.e_phoff + i * sizeof segment);
+    if (pread(file, &segment, sizeof segment, place) != (ssize_t)sizeof segment) return 0;
+    const uint64_t end = segment.p_offset + segment.p_filesz;
+    if (segment.p_type == PT_LOAD && end > size) size = end;
+  }
+  return size;
+}
+
+/* glibc dies of SIGBUS on a library that is cut short. NULL, or what is wrong. */
+static char *find_cut(const char *path) {
+  const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) return NULL;
+  struct stat status;
+  char *text = NULL;
+  const uint64_t size = mapped_size(file);
+  if (fstat(file, &status) == 0 && size > (uint64_t)status.st_size &&
+      asprintf(&text, "%s: file too short: %lld bytes, its headers tell of %llu", path,
+               (long long)status.st_size, (unsigned long long)size) < 0)
+    text = NULL;
+  close(file);
+  return text;
+}
+
 void *wia__load_library(const char *path, bool global, char **out_error) {
+  *out_error = find_cut(path);
+  if (*out_error != NULL) return NULL;
   return check_loaded(dlopen(path, RTLD_NOW | (global ? RTLD_GLOBAL : RTLD_LOCAL)), out_error);
 }
 
@@ -74,8 +113,7 @@ static void find_library_folder(void) {
       realpath(info.dli_fname, path) == NULL)
     return;
   char *slash = strrchr(path, '/');
-  if (slash == NULL)
-    return;
+  if (slash == NULL) return;
   *slash = '\0';
   memcpy(library_folder, path, strlen(path) + 1);
 }
@@ -101,8 +139,7 @@ static void *run_thread(void *argument) {
 
 int wia__start_thread(void *(*main)(void *), void *argument, const char *name) {
   start_t *start = malloc(sizeof *start);
-  if (start == NULL)
-    return ENOMEM;
+  if (start == NULL) return ENOMEM;
   *start = (start_t){.main = main, .argument = argument};
   strncpy(start->name, name, sizeof start->name - 1);
   pthread_attr_t attributes;
@@ -116,24 +153,20 @@ int wia__start_thread(void *(*main)(void *), void *argument, const char *name) {
   pthread_sigmask(SIG_SETMASK, &all, &before);
   pthread_t thread;
   error = pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  if (error == 0)
-    error = pthread_create(&thread, &attributes, run_thread, start);
+  if (error == 0) error = pthread_create(&thread, &attributes, run_thread, start);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   pthread_attr_destroy(&attributes);
-  if (error != 0)
-    free(start);
+  if (error != 0) free(start);
   return error;
 }
 
 void *wia__reserve_addresses(uint64_t size) {
-  if (size > SIZE_MAX)
-    return NULL;
+  if (size > SIZE_MAX) return NULL;
   void *base =
       mmap(NULL, (size_t)size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return base == MAP_FAILED ? NULL : base;
 }
 
 void wia__return_addresses(void *base, uint64_t size) {
-  if (base != NULL)
-    munmap(base, (size_t)size);
+  if (base != NULL) munmap(base, (size_t)size);
 }

@@ -24,7 +24,7 @@ int64_t wia__deadline_ns(int64_t timeout_ns);
 const char *wia__get_environment(const char *name);
 
 /* Loads a shared library with its symbols local or global. On failure NULL, and *out_error is the
- * loader's text, to be freed. library NULL: looks through the whole process. */
+ * loader's text, to be freed; NULL when memory is short. library NULL: the whole process. */
 void *wia__load_library(const char *path, bool global, char **out_error);
 void *wia__find_symbol(void *library, const char *name, char **out_error);
 

@@ -47,8 +47,7 @@ bool wia__has_bridge(void) { return atomic_load_explicit(&has_bridge, memory_ord
 /* NULL, or what went wrong. Symbols are global: extension modules of Python don't link to it. */
 static const char *load_python_library(void) {
   char *text;
-  if (wia__find_symbol(NULL, "Py_IsInitialized", &text) != NULL)
-    return NULL;
+  if (wia__find_symbol(NULL, "Py_IsInitialized", &text) != NULL) return NULL;
   free(text);
   const char *given = wia__env_text(WIA__ENV_LIBPYTHON);
   const char *path = given[0] != '\0' ? given : WIA_LIBPYTHON_PATH;
@@ -62,8 +61,7 @@ static const char *load_python_library(void) {
     free(text);
     return problem;
   }
-  if (wia__find_symbol(NULL, "Py_IsInitialized", &text) != NULL)
-    return NULL;
+  if (wia__find_symbol(NULL, "Py_IsInitialized", &text) != NULL) return NULL;
   free(text);
   return wia__text("%s is no Python library: it lacks Py_IsInitialized; set WIA_LIBPYTHON to the "
                    "path of a libpython",
@@ -72,8 +70,7 @@ static const char *load_python_library(void) {
 
 static const char *start_bridge(void) {
   const char *problem = load_python_library();
-  if (problem != NULL)
-    return problem;
+  if (problem != NULL) return problem;
   const char *path = wia__text("%s/../%s", wia__library_folder(), WIA_BRIDGE_FILE);
   char *text;
   void *library = wia__load_library(path, false, &text);
@@ -86,8 +83,7 @@ static const char *start_bridge(void) {
   start_bridge_fn_t start;
   memcpy(&start, &symbol, sizeof start); /* ISO C has no cast between the two */
   char *error = calloc(1, ERROR_SIZE);
-  if (error == NULL)
-    return "no memory to start Python";
+  if (error == NULL) return "no memory to start Python";
   if (start(error, ERROR_SIZE) != 0)
     problem = wia__text("the bridge to Python did not start: %s", error);
   else if (!wia__has_bridge())
@@ -98,8 +94,7 @@ static const char *start_bridge(void) {
 
 wia__python_t wia__start_python(const wia__bridge_t **out_bridge, const char **out_problem) {
   *out_bridge = &bridge;
-  if (wia__has_bridge())
-    return WIA__PYTHON_READY;
+  if (wia__has_bridge()) return WIA__PYTHON_READY;
   if (WIA_BRIDGE_FILE[0] == '\0') {
     *out_problem = "this library was built without Python";
     return WIA__PYTHON_ABSENT;
@@ -109,8 +104,7 @@ wia__python_t wia__start_python(const wia__bridge_t **out_bridge, const char **o
     return WIA__PYTHON_FAILED;
   }
   pthread_mutex_lock(&mutex);
-  while (state == PYTHON_STARTING && !has_bridge)
-    pthread_cond_wait(&changed, &mutex);
+  while (state == PYTHON_STARTING && !has_bridge) pthread_cond_wait(&changed, &mutex);
   if (!has_bridge && state == PYTHON_NEW) {
     state = PYTHON_STARTING;
     pthread_mutex_unlock(&mutex);
@@ -133,7 +127,6 @@ wia_status_t wia__get_bridge(const wia__bridge_t **out_bridge) {
   wia__leave(self);
   const wia__python_t outcome = wia__start_python(out_bridge, &problem);
   wia__rejoin(self);
-  if (outcome == WIA__PYTHON_READY)
-    return WIA_STATUS_OK;
+  if (outcome == WIA__PYTHON_READY) return WIA_STATUS_OK;
   return wia__fail(WIA_STATUS_UNAVAILABLE, "Python can't be started: %s", problem);
 }

@@ -13,8 +13,7 @@ static wia__record_t *first, **end = &first;
 
 wia__record_t *wia__make_record(int32_t kind, const char *name, const char *source) {
   wia__record_t *record = calloc(1, sizeof *record);
-  if (record == NULL)
-    return NULL;
+  if (record == NULL) return NULL;
   record->shown = (wia_load_record_t){.struct_size = sizeof record->shown,
                                       .kind = kind,
                                       .state = WIA_DRIVER_STATE_FOUND,
@@ -37,12 +36,10 @@ void wia__refuse_record(wia__record_t *record, wia_status_t status, const char *
 }
 
 static bool is_same_driver(const wia__record_t *a, const wia__record_t *b) {
-  if (a->shown.kind != b->shown.kind)
-    return false;
+  if (a->shown.kind != b->shown.kind) return false;
   if (a->library == NULL || b->library == NULL)
     return strcmp(a->shown.source, b->shown.source) == 0;
-  if (a->inode != 0 || b->inode != 0)
-    return a->inode == b->inode && a->device == b->device;
+  if (a->inode != 0 || b->inode != 0) return a->inode == b->inode && a->device == b->device;
   return strcmp(a->library, b->library) == 0;
 }
 
@@ -72,8 +69,7 @@ static void judge(wia__record_t *record) {
 }
 
 void wia__add_record(wia__record_t *record) {
-  if (record->shown.state == WIA_DRIVER_STATE_FOUND)
-    judge(record);
+  if (record->shown.state == WIA_DRIVER_STATE_FOUND) judge(record);
   *end = record;
   end = &record->next;
 }
@@ -82,15 +78,13 @@ wia__record_t *wia__first_record(void) { return first; }
 
 wia__record_t *wia__find_owner(const char *name) {
   for (wia__record_t *record = first; record != NULL; record = record->next)
-    if (record->owner && strcmp(record->shown.name, name) == 0)
-      return record;
+    if (record->owner && strcmp(record->shown.name, name) == 0) return record;
   return NULL;
 }
 
 wia__record_t *wia__find_refused(const char *name) {
   for (wia__record_t *record = first; record != NULL; record = record->next)
-    if (!record->owner && strcmp(record->shown.name, name) == 0)
-      return record;
+    if (!record->owner && strcmp(record->shown.name, name) == 0) return record;
   return NULL;
 }
 
@@ -100,8 +94,7 @@ const char *wia__known_names(const char *name) {
   const char *near = NULL;
   uint32_t least = 3; /* farther names are no typing error */
   for (const wia__record_t *record = first; record != NULL; record = record->next) {
-    if (!record->owner)
-      continue;
+    if (!record->owner) continue;
     const char *known = record->shown.name;
     const uint32_t distance = wia__name_distance(name, known);
     if (distance < least && distance < strlen(known)) {
@@ -109,8 +102,7 @@ const char *wia__known_names(const char *name) {
       near = known;
     }
     const size_t size = strlen(known);
-    if (length + size + 3 > sizeof list)
-      continue;
+    if (length + size + 3 > sizeof list) continue;
     if (length > 0) {
       memcpy(list + length, ", ", 2);
       length += 2;
@@ -118,7 +110,6 @@ const char *wia__known_names(const char *name) {
     memcpy(list + length, known, size + 1);
     length += size;
   }
-  if (near == NULL)
-    return wia__text("known drivers: %s", list);
+  if (near == NULL) return wia__text("known drivers: %s", list);
   return wia__text("did you mean \"%s\"? known drivers: %s", near, list);
 }

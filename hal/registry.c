@@ -39,8 +39,7 @@ static bool explain_absence(const char *name, wia__python_t python, const char *
                                     .cause = refused->shown.cause};
   const char *known = refused == NULL ? wia__known_names(name) : "";
   pthread_mutex_unlock(&wia__records_mutex);
-  if (refused != NULL)
-    return false;
+  if (refused != NULL) return false;
   if (python == WIA__PYTHON_FAILED)
     return refuse(out_refusal, WIA_STATUS_UNAVAILABLE,
                   wia__text("no native driver is named \"%s\" (%s), and Python drivers can't be "
@@ -60,8 +59,7 @@ static wia__record_t *find_record(const char *name, wia__refusal_t *out_refusal)
     return NULL;
   }
   wia__record_t *record = find_owner(name);
-  if (record != NULL)
-    return record;
+  if (record != NULL) return record;
   const char *patterns = wia__env_text(WIA__ENV_DRIVERS);
   if (!wia__is_enabled(name, patterns)) {
     refuse(out_refusal, WIA_STATUS_NOT_FOUND,
@@ -73,8 +71,7 @@ static wia__record_t *find_record(const char *name, wia__refusal_t *out_refusal)
   const char *problem = NULL;
   const wia__python_t python = wia__discover_python(&problem);
   record = find_owner(name);
-  if (record == NULL)
-    explain_absence(name, python, problem, out_refusal);
+  if (record == NULL) explain_absence(name, python, problem, out_refusal);
   return record;
 }
 
@@ -98,16 +95,14 @@ bool wia__load_driver(const char *name, wia__slot_t **out_slot, wia__refusal_t *
  */
 
 bool wia__load_default(wia__slot_t **out_slot, wia__refusal_t *out_refusal) {
-  if (wia__discover_native() != WIA_STATUS_OK)
-    return refuse_search(out_refusal);
+  if (wia__discover_native() != WIA_STATUS_OK) return refuse_search(out_refusal);
   const char *reason, *name = wia__default_name(&reason);
   if (name[0] == '\0')
     return refuse(out_refusal, WIA_STATUS_INVALID_ARGUMENT,
                   wia__text("WIA_DEFAULT_DEVICE is \"%s\"; expected the name of a driver, for "
                             "example npu",
                             wia__env_text(WIA__ENV_DEFAULT_DEVICE)));
-  if (wia__load_driver(name, out_slot, out_refusal))
-    return true;
+  if (wia__load_driver(name, out_slot, out_refusal)) return true;
   out_refusal->message = wia__text(
       "the default driver is \"%s\", %s, and can't be used: %s. Set WIA_DEFAULT_DEVICE to "
       "the name of another driver, or name a device",
@@ -137,8 +132,7 @@ wia_status_t wia__get_driver(int32_t number, wia__driver_t **out_driver) {
     loaded = number == 0 ? wia__load_default(&slot, &refusal) : wia__load_record(record, &refusal);
     wia__rejoin(self);
   }
-  if (!loaded)
-    return wia__fail_refusal(&refusal, record != NULL ? record->shown.name : NULL);
+  if (!loaded) return wia__fail_refusal(&refusal, record != NULL ? record->shown.name : NULL);
   *out_driver = atomic_load(&atomic_load(&slot->record)->driver);
   return WIA_STATUS_OK;
 }
@@ -153,26 +147,20 @@ static wia_status_t discover(void) {
   wia__leave(self);
   const wia_status_t status = wia__discover_native();
   const char *problem;
-  if (status == WIA_STATUS_OK && wia__has_bridge())
-    wia__discover_python(&problem);
+  if (status == WIA_STATUS_OK && wia__has_bridge()) wia__discover_python(&problem);
   wia__rejoin(self);
-  if (status == WIA_STATUS_OK)
-    return status;
+  if (status == WIA_STATUS_OK) return status;
   return wia__fail(status, "no memory to look for drivers");
 }
 
 static wia_status_t register_driver(const wia_driver_t *table, uint32_t major, uint32_t minor) {
-  if (table == NULL)
-    return wia__null("driver");
+  if (table == NULL) return wia__null("driver");
   const char *message = wia__check_version(major, minor);
-  if (message != NULL)
-    return wia__fail(WIA_STATUS_INCOMPATIBLE, "%s", message);
+  if (message != NULL) return wia__fail(WIA_STATUS_INCOMPATIBLE, "%s", message);
   wia_status_t status = wia__check_table(table, minor, &message);
-  if (status != WIA_STATUS_OK)
-    return wia__fail(status, "%s", message);
+  if (status != WIA_STATUS_OK) return wia__fail(status, "%s", message);
   status = discover();
-  if (status != WIA_STATUS_OK)
-    return status;
+  if (status != WIA_STATUS_OK) return status;
   const char *name = wia__text("%s", table->name);
   wia__record_t *record =
       wia__make_record(WIA_DRIVER_KIND_MEMORY, name, "registered by the process");
@@ -182,8 +170,7 @@ static wia_status_t register_driver(const wia_driver_t *table, uint32_t major, u
   const wia__record_t *owner = wia__find_owner(name);
   if (owner == NULL) {
     wia__add_record(record);
-    if (record->owner)
-      status = wia__install_driver(record, table);
+    if (record->owner) status = wia__install_driver(record, table);
     if (status != WIA_STATUS_OK) {
       record->owner = false;
       wia__refuse_record(record, status, "no memory, or no slot is left, for this driver", "");
@@ -197,8 +184,7 @@ static wia_status_t register_driver(const wia_driver_t *table, uint32_t major, u
                      "another name",
                      name, owner->shown.source);
   }
-  if (status == WIA_STATUS_OK)
-    return status;
+  if (status == WIA_STATUS_OK) return status;
   return wia__fail(status, "no memory, or no slot is left, for driver \"%s\"", name);
 }
 

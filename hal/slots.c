@@ -13,19 +13,15 @@ static char default_name[WIA__NAME_SIZE];
 static const char *default_reason;
 
 wia__slot_t *wia__get_slot(int32_t number) {
-  if (number < 0 || number >= WIA__MAX_SLOTS)
-    return NULL;
+  if (number < 0 || number >= WIA__MAX_SLOTS) return NULL;
   return atomic_load_explicit(&slots[number], memory_order_acquire);
 }
 
 wia__slot_t *wia__give_slot(wia__record_t *record) {
-  if (record->shown.slot >= 0)
-    return wia__get_slot(record->shown.slot);
-  if (next_number == WIA__MAX_SLOTS)
-    return NULL;
+  if (record->shown.slot >= 0) return wia__get_slot(record->shown.slot);
+  if (next_number == WIA__MAX_SLOTS) return NULL;
   wia__slot_t *slot = calloc(1, sizeof *slot);
-  if (slot == NULL)
-    return NULL;
+  if (slot == NULL) return NULL;
   slot->number = next_number++;
   atomic_store(&slot->record, record);
   record->shown.slot = slot->number;
@@ -34,10 +30,8 @@ wia__slot_t *wia__give_slot(wia__record_t *record) {
 }
 
 void wia__offer_default(wia__record_t *record) {
-  if (default_reason == NULL || atomic_load(&default_slot.record) != NULL)
-    return;
-  if (strcmp(record->shown.name, default_name) != 0 || record->shown.slot >= 0)
-    return;
+  if (default_reason == NULL || atomic_load(&default_slot.record) != NULL) return;
+  if (strcmp(record->shown.name, default_name) != 0 || record->shown.slot >= 0) return;
   record->shown.slot = 0;
   atomic_store_explicit(&default_slot.record, record, memory_order_release);
 }
@@ -68,8 +62,7 @@ void wia__choose_default(void) {
     memcpy(default_name, "reference", sizeof "reference");
     default_reason = "since no native driver may be the default";
   }
-  if (record != NULL)
-    wia__offer_default(record);
+  if (record != NULL) wia__offer_default(record);
 }
 
 const char *wia__default_name(const char **out_reason) {

@@ -1,0 +1,112 @@
+/* The host table that drivers get, the log, and the environment. Beside each check: the guard
+ * without which it fails. */
+#include <fcntl.h>
+
+#include "folder.h"
+#include "wia_driver.h"
+
+static char log_text[8192];
+
+/* What a function writes to stderr, in log_text. */
+static void catch_log(void (*write_log)(void)) {
+  FILE *file = tmpfile();
+  fflush(stderr);
+  const int before = dup(STDERR_FILENO);
+  if (file == NULL || before < 0 || dup2(fileno(file), STDERR_FILENO) < 0) abort();
+  write_log();
+  fflush(stderr);
+  dup2(before, STDERR_FILENO);
+  close(before);
+  rewind(file);
+  log_text[fread(log_text, 1, sizeof log_text - 1, file)] = '\0';
+  fclose(file);
+}
+
+static const wia_driver_t driver = {.struct_size = sizeof driver, .name = "npu_x"};
+
+static void write_lines(void) {
+  const wia_host_t *host = wia_get_host();
+  host->log(&driver, WIA_LOG_ERROR, "on fire");
+  host->log(&driver, WIA_LOG_WARNING, "warm");
+  host->log(NULL, WIA_LOG_WARNING, "nobody's");
+  host->log(&driver, WIA_LOG_INFO, "chatter");
+  host->log(&driver, WIA_LOG_DEBUG, "chatter");
+  host->log(&driver, WIA_LOG_NONE, "chatter");
+  host->log(&driver, -1, "chatter");
+  host->log(&driver, 99, "chatter");
+  host->log(&driver, WIA_LOG_ERROR, NULL);
+}
+
+static void test_log(void) {
+  catch_log(write_lines);
+  /* host.c, write_line: the levels; host_log: NULL */
+  CHECK(strcmp(log_text, "wia: error: npu_x: on fire\nwia: warning: npu_x: warm\n"
+                         "wia: warning: nobody's\n") == 0);
+}
+
+static void test_options(void) {
+  const wia_host_t *host = wia_get_host();
+  CHECK(host->struct_size == sizeof *host);
+  CHECK(host == wia_get_host());
+  setenv("WIA_NPU_X_TILE_SIZE", "16", 1);
+  const char *value = host->get_option(&driver, "tile_size");
+  CHECK(value != NULL && strcmp(value, "16") == 0);
+  value = host->get_option(&driver, "TILE_SIZE");
+  CHECK(value != NULL && strcmp(value, "16") == 0);
+  CHECK(host->get_option(&driver, "unset") == NULL);
+  CHECK(host->get_option(&driver, NULL) == NULL);
+  CHECK(host->get_option(NULL, "tile_size") == NULL);
+  static char longest[1000];
+  memset(longest, 'x', sizeof longest - 1);
+  CHECK(host->get_option(&driver, longest) == NULL);
+}
+
+/* A number that is none gives the default and one warning: env.c, parse_number and warned. */
+static void find_twice(void) {
+  int32_t id;
+  CHECK_STATUS(wia_find_device("good", &id), WIA_STATUS_OK);
+  CHECK_STATUS(wia_find_device("good2", &id), WIA_STATUS_OK);
+}
+
+static void check_timeout_warning(const char *value) {
+  const char *folder = make_folder();
+  announce(folder, "good", LIBRARY("good"), "");
+  announce(folder, "good2", LIBRARY("good2"), "");
+  setenv("WIA_DRIVER_TIMEOUT", value, 1);
+  catch_log(find_twice);
+  char expected[256];
+  snprintf(expected, sizeof expected,
+           "wia: warning: WIA_DRIVER_TIMEOUT is \"%s\"; expected a whole number from 1 to 86400; "
+           "30 is used\n",
+           value);
+  CHECK(strcmp(log_text, expected) == 0);
+  remove_folder(folder);
+}
+
+static void test_timeout_text(void) { check_timeout_warning("soon"); }
+static void test_timeout_trailing(void) { check_timeout_warning("3s"); }
+static void test_timeout_zero(void) { check_timeout_warning("0"); }
+static void test_timeout_huge(void) { check_timeout_warning("99999999999999999999"); }
+
+/* An empty variable is as good as none. */
+static void test_empty(void) {
+  const char *folder = make_folder();
+  announce(folder, "good", LIBRARY("good"), "");
+  setenv("WIA_DRIVERS", "", 1);
+  setenv("WIA_DEFAULT_DEVICE", "", 1);
+  int32_t id = -1;
+  CHECK_STATUS(wia_find_device(NULL, &id), WIA_STATUS_OK);
+  CHECK(id == 0);
+  remove_folder(folder);
+}
+
+int main(void) {
+  RUN_ALONE(test_log);
+  RUN_ALONE(test_options);
+  RUN_ALONE(test_timeout_text);
+  RUN_ALONE(test_timeout_trailing);
+  RUN_ALONE(test_timeout_zero);
+  RUN_ALONE(test_timeout_huge);
+  RUN_ALONE(test_empty);
+  return CHECK_DONE();
+}
