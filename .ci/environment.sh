@@ -53,7 +53,7 @@ hash_of() {
 }
 
 pip_install() {
-  "$python" -m pip --disable-pip-version-check install --quiet "$@"
+  "$python" -m pip --disable-pip-version-check install -qq "$@"
 }
 
 set_up() {
