@@ -32,8 +32,8 @@ def find_operation(op: str | int) -> Operation:
 def pack_attributes(entry: Operation, values: Mapping[str, object]) -> tuple[Any, int, object]:
     """A `wia_attribute_t *`, its length, and what has to live as long as it is used.
 
-    A value of None counts as not given. Raises InvalidArgumentError for a name that the operation doesn't have, ArgumentTypeError for
-    a value of a wrong type. Ranges are checked by the library.
+    A value of None counts as not given. Raises InvalidArgumentError for a name that the operation
+    doesn't have, ArgumentTypeError for a value of a wrong type; the library checks ranges.
     """
     values = {name: value for name, value in values.items() if value is not None}
     if not values:
@@ -72,4 +72,3 @@ def _fill(attribute: Any, op: str, name: str, kind: str, value: object) -> Any:
     attribute.count = len(data)
     attribute.data = data
     return data
-

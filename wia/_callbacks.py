@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, TypeVar
 
-from wia._errors import WiaError, interrupts
+from wia._errors import UnimplementedError, WiaError, interrupts
 from wia._native import NULL, ffi, lib
 
 __all__ = ["callback", "report", "set_error"]
@@ -29,22 +28,25 @@ def callback(name: str) -> Callable[[Function], Function]:
     """Makes a function the Python side of wia__py_<name>.
 
     What it raises is reported in its argument `out_error`, or in that of its argument `args`. A
-    function without either has nobody to tell, and goes to sys.unraisablehook.
+    function without either has nobody to tell: it is written to the log.
     """
 
     def onerror(
         kind: type[BaseException], exception: BaseException, traceback: TracebackType | None
     ) -> int | None:
+        from traceback import format_exception
+
         frame = traceback.tb_frame if traceback else None
         values = frame.f_locals if frame else {}
         out_error = values.get("out_error")
         if out_error is None and "args" in values:
             out_error = values["args"].out_error
         if out_error is None:
-            sys.unraisablehook(sys.UnraisableHookArgs((kind, exception, traceback, None, name)))
+            text = "".join(format_exception(exception)).rstrip()
+            lib.wia_get_host().log(NULL, lib.WIA_LOG_ERROR, f"in {name}: {text}".encode())
             return None
         is_nested = frame is not None and frame.f_back is not None
-        return report(exception, out_error, is_nested=is_nested)
+        return report(exception.with_traceback(traceback), out_error, is_nested=is_nested)
 
     def register(function: Function) -> Function:
         ffi.def_extern(f"wia__py_{name}", onerror=onerror)(function)
@@ -66,15 +68,17 @@ def report(exception: BaseException, out_error: Any, *, is_nested: bool) -> int:
     is_nested: Python code below in this thread is about to see the status, so it can raise again
     what must not be lost.
     """
-    import traceback
+    from traceback import format_exception
 
-    cause = "".join(traceback.format_exception(exception))
+    cause = "".join(format_exception(exception))
     if not isinstance(exception, Exception):
         _pass_on(exception, is_nested=is_nested)
         set_error(out_error, f"{type(exception).__name__} in Python code of the driver.", cause)
         return int(lib.WIA_STATUS_CANCELLED)
     if isinstance(exception, WiaError):
-        set_error(out_error, str(exception), cause)
+        # A refusal is an answer, not an accident: nobody wants to see where it was written.
+        refused = isinstance(exception, UnimplementedError)
+        set_error(out_error, str(exception), exception.cause or ("" if refused else cause))
         return exception.code or int(lib.WIA_STATUS_UNKNOWN)
     set_error(out_error, f"{type(exception).__name__}: {exception}", cause)
     for kind, status in _BUILTINS:

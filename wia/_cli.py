@@ -59,8 +59,10 @@ def _list_devices(*, as_json: bool, verbose: bool) -> int:
     for record in report:
         if record.state == "refused":
             hint = "" if verbose else " (wia devices -v says more)"
-            print(f"wia: driver {record.name or record.source}: {record.message}{hint}",
-                  file=sys.stderr)
+            print(
+                f"wia: driver {record.name or record.source}: {record.message}{hint}",
+                file=sys.stderr,
+            )
     return 0
 
 

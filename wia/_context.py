@@ -87,9 +87,7 @@ class Context(Resource, Operations):
         """A new tensor of zeros."""
         return self.full(shape, 0, dtype)
 
-    def full(
-        self, shape: int | Sequence[int], value: object, dtype: object = "float32"
-    ) -> Tensor:
+    def full(self, shape: int | Sequence[int], value: object, dtype: object = "float32") -> Tensor:
         """A new tensor with all elements of one value."""
         tensor = allocate(self, shape_of(shape), dtype_code(dtype))
         tensor.fill(value)
@@ -183,4 +181,3 @@ class Context(Resource, Operations):
     def __repr__(self) -> str:
         state = ", closed" if self.closed else ""
         return f"wia.Context({self._device.name!r}{state})"
-

@@ -154,8 +154,8 @@ def read_device(device_id: int) -> Device:
 def find_device(name: str = "") -> Device:
     """The device of that exact name; "" is the default device.
 
-    Raises InvalidArgumentError for a malformed name, NotFoundError for an unknown driver or ordinal,
-    and the driver's own error if it can't be loaded.
+    Raises InvalidArgumentError for a malformed name, NotFoundError for an unknown driver or
+    ordinal, and the driver's own error if it can't be loaded.
     """
     device_id = ffi.new("int32_t *")
     check(lib.wia_find_device(name.encode("utf-8", "replace"), device_id))

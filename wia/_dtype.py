@@ -32,7 +32,8 @@ def numpy_dtype(code: int) -> np.dtype[Any]:
         return np.dtype(np.bool_)
     import ml_dtypes
 
-    return np.dtype(getattr(ml_dtypes, name))
+    found: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
+    return found
 
 
 def dtype_code(dtype: object) -> int:
@@ -55,7 +56,5 @@ def dtype_code(dtype: object) -> int:
             ) from None
         name = dtype
     if name not in CODES:
-        raise InvalidArgumentError(
-            f"The dtype {name!r} was given; WIA has {', '.join(CODES)}."
-        )
+        raise InvalidArgumentError(f"The dtype {name!r} was given; WIA has {', '.join(CODES)}.")
     return CODES[name]

@@ -39,8 +39,8 @@ _CLASSES: dict[int, type[WiaError]] = {}
 class WiaError(Exception):
     """An error of WIA: the message says what was given, what was expected and what to do.
 
-    `code` is the status (lib.WIA_STATUS_*), `function` the C function that failed, `driver` the
-    driver concerned and `cause` the loader's text or the driver's traceback; "" where there is none.
+    `code` is the number of the status, `function` the C function that failed, `driver` the driver
+    concerned and `cause` the loader's text or the driver's traceback; "" where there is none.
     """
 
     code: int = 2
@@ -152,6 +152,10 @@ class IncompatibleError(WiaError, RuntimeError):
 class ForkedError(WiaError, RuntimeError):
     """The process was forked after the library started."""
 
+
+# Programs see the public name, in tracebacks too.
+for _public in (WiaError, ArgumentTypeError, *_CLASSES.values()):
+    _public.__module__ = "wia"
 
 # An exception that must not be swallowed on the way through C, by the thread that it rose in: a
 # KeyboardInterrupt in a kernel. wia._host puts it here.

@@ -8,7 +8,6 @@ from __future__ import annotations
 import atexit
 import re
 import threading
-import traceback
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -91,15 +90,12 @@ def _find_problem(point: EntryPoint) -> str:
 @callback("discover")
 def _discover(add: Any, context: Any, out_error: Any) -> int:
     for found in _find_entry_points():
-        problem = found.problem.encode("utf-8", "replace") if found.problem else NULL
-        # Each text has to live until add has returned, so it stands in a variable.
-        name, source = found.name.encode("utf-8", "replace"), found.source.encode("utf-8", "replace")
-        version = found.version.encode("utf-8", "replace")
+        # Each text has to live until add has returned.
         texts = [
-            value if value == NULL else ffi.new("char[]", value)
-            for value in (name, source, version, problem)
+            ffi.new("char[]", value.encode("utf-8", "replace"))
+            for value in (found.name, found.source, found.version, found.problem)
         ]
-        add(context, *texts)
+        add(context, *texts[:3], texts[3] if found.problem else NULL)
     return 0
 
 
@@ -165,6 +161,7 @@ def _load(name: Any, source: Any, timeout_ns: int, out_table: Any, out_error: An
 def _where(thread: threading.Thread) -> str:
     """Where a thread is now."""
     import sys
+    import traceback
 
     frame = sys._current_frames().get(thread.ident or 0)
     return "".join(traceback.format_stack(frame)) if frame else ""

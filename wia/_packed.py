@@ -20,7 +20,8 @@ def pack(array: np.ndarray[Any, Any], bits: int) -> np.ndarray[Any, np.dtype[np.
     padded[: elements.size] = elements
     shifts = np.arange(per_byte, dtype=np.uint8) * bits
     shifted: np.ndarray[Any, np.dtype[np.uint8]] = padded.reshape(-1, per_byte) << shifts
-    return np.bitwise_or.reduce(shifted, axis=1)
+    packed: np.ndarray[Any, np.dtype[np.uint8]] = np.bitwise_or.reduce(shifted, axis=1)
+    return packed
 
 
 def unpack(

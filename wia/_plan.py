@@ -77,8 +77,8 @@ class Plan(Resource):
             unknown = scalars.keys() - self._scalars.keys()
             if unknown:
                 raise InvalidArgumentError(
-                    f"The plan of {self.op} was given {', '.join(sorted(unknown))}; its scalars are "
-                    f"{', '.join(self._scalars) or 'none'}."
+                    f"The plan of {self.op} was given {', '.join(sorted(unknown))}; its scalars "
+                    f"are {', '.join(self._scalars) or 'none'}."
                 )
             merged = self._scalars | scalars
             count = len(merged)

@@ -57,8 +57,8 @@ class Resource:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
-            f"A {type(self).__name__} can't be pickled: it belongs to this process. Create one where "
-            "it is needed."
+            f"A {type(self).__name__} can't be pickled: it belongs to this process. Create one "
+            "where it is needed."
         )
 
 

@@ -84,7 +84,7 @@ _lock = threading.Lock()
 
 
 def enqueue_with(stream: Stream, value: object, enqueue: Callable[[], int]) -> None:
-    """Enqueues work that uses the memory of a Python object, and keeps it alive until it is done."""
+    """Enqueues work that uses the memory of an object, and keeps it alive until that is done."""
     out = ffi.new("wia_event_t **")
     check(lib.wia_create_event(out, stream._context._handle))
     event = ffi.gc(out[0], lib.wia_destroy_event)

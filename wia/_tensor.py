@@ -163,9 +163,7 @@ class Tensor:
     def _view(self, view: _views.View) -> Tensor:
         out = ffi.new("wia_tensor_t *")
         rank = len(view.shape)
-        check(
-            lib.wia_view_tensor(self._handle, view.offset, view.shape, view.strides, rank, out)
-        )
+        check(lib.wia_view_tensor(self._handle, view.offset, view.shape, view.strides, rank, out))
         return Tensor(self._context, out[0], self._code, view.shape, view.strides)
 
     def __getitem__(self, key: object) -> Tensor:
@@ -188,7 +186,7 @@ class Tensor:
         return self._view(_views.permute(self._shape, self.strides, order))
 
     @property
-    def T(self) -> Tensor:  # noqa: N802 (numpy's name)
+    def T(self) -> Tensor:
         """A view with the dimensions in reverse order."""
         return self.permute()
 
@@ -293,8 +291,8 @@ class Tensor:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
-            "A Tensor can't be pickled: its memory belongs to this process. Send t.numpy(), and make "
-            "a tensor of it with ctx.tensor(...) on the other side."
+            "A Tensor can't be pickled: its memory belongs to this process. Send t.numpy(), and "
+            "make a tensor of it with ctx.tensor(...) on the other side."
         )
 
 

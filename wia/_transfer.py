@@ -20,7 +20,6 @@ from wia._stream import enqueue_with
 if TYPE_CHECKING:
     import numpy as np
 
-    from wia._context import Context
     from wia._stream import Stream
     from wia._tensor import Tensor
 
@@ -152,7 +151,8 @@ def view_on_host(tensor: Tensor) -> np.ndarray[Any, Any]:
         )
     if bits < 8:
         raise UnimplementedError(
-            f"Elements of {tensor.dtype} share bytes, which numpy can't show. t.numpy() makes a copy."
+            f"Elements of {tensor.dtype} share bytes, which numpy can't show. t.numpy() makes a "
+            "copy."
         )
     info = tensor._info()
     dtype = tensor.dtype

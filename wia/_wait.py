@@ -21,8 +21,8 @@ def wait(
 ) -> None:
     """Calls wait_for(timeout in ns) until it is done, failed, or timeout seconds are over.
 
-    A wait that fails with the status of a time-out may be a failure of what is waited for: is_failed
-    tells. Raises DeadlineExceededError, or the failure.
+    A wait that fails with the status of a time-out may be a failure of what is waited for:
+    is_failed tells. Raises DeadlineExceededError, or the failure.
     """
     if timeout is not None and not timeout >= 0:
         raise InvalidArgumentError(

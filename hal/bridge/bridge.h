@@ -5,9 +5,9 @@
 
 #include "wia_driver.h"
 
-/* Threads of the library may call a Python driver at any time, also while the interpreter ends. Each
- * such call passes the gate; once it is closed, calls are answered UNAVAILABLE without entering
- * Python. */
+/* Threads of the library may call a Python driver at any time, also while the interpreter ends.
+ * Each such call passes the gate; once it is closed, calls are answered UNAVAILABLE without
+ * entering Python. */
 int wia__enter_gate(void);
 void wia__leave_gate(void);
 /* Closes the gate and waits up to timeout_ns until nobody is inside. Returns 0, or how many are. */

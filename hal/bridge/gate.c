@@ -13,8 +13,7 @@
 static _Atomic int64_t gate;
 
 int wia__enter_gate(void) {
-  if (atomic_fetch_add(&gate, 1) < CLOSED)
-    return 1;
+  if (atomic_fetch_add(&gate, 1) < CLOSED) return 1;
   atomic_fetch_sub(&gate, 1);
   return 0;
 }

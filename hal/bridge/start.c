@@ -21,8 +21,7 @@ enum {
 };
 
 int wia__raise_in_thread(uint64_t thread, uint64_t exception_class) {
-  return PyThreadState_SetAsyncExc((unsigned long)thread,
-                                   (PyObject *)(uintptr_t)exception_class);
+  return PyThreadState_SetAsyncExc((unsigned long)thread, (PyObject *)(uintptr_t)exception_class);
 }
 
 __attribute__((visibility("default"))) int wia_bridge_start(char *error, size_t error_size);
@@ -40,8 +39,7 @@ static int find_site_packages(char *out_path) {
     return 0;
   for (int level = 0; level < 2; level++) {
     char *slash = strrchr(out_path, '/');
-    if (!slash || slash == out_path)
-      return 0;
+    if (!slash || slash == out_path) return 0;
     *slash = '\0';
   }
   return 1;
@@ -54,8 +52,7 @@ static int find_program(const char *site_packages, char *out_path) {
   snprintf(folder, sizeof folder, "%s", site_packages);
   for (int level = 0; level < LEVELS; level++) {
     char *slash = strrchr(folder, '/');
-    if (!slash)
-      return 0;
+    if (!slash) return 0;
     *slash = '\0';
     if (snprintf(out_path, PATH_SIZE, "%s/bin/python3", folder) < PATH_SIZE &&
         access(out_path, X_OK) == 0)
@@ -74,8 +71,7 @@ static int initialize(const char *site_packages, char *error, size_t error_size)
   PyStatus status = PyStatus_Ok();
   if (find_program(site_packages, program))
     status = PyConfig_SetBytesString(&config, &config.program_name, program);
-  if (!PyStatus_Exception(status))
-    status = Py_InitializeFromConfig(&config);
+  if (!PyStatus_Exception(status)) status = Py_InitializeFromConfig(&config);
   PyConfig_Clear(&config);
   if (PyStatus_Exception(status)) {
     print_error(error, error_size, "The Python interpreter could not start", status.err_msg);
@@ -94,8 +90,7 @@ static void take_exception(char *error, size_t error_size) {
     lines = PyObject_CallMethod(module, "format_exception", "OOO", type, value ? value : Py_None,
                                 traceback ? traceback : Py_None);
   empty = PyUnicode_FromString("");
-  if (lines && empty)
-    text = PyUnicode_Join(empty, lines);
+  if (lines && empty) text = PyUnicode_Join(empty, lines);
   const char *bytes = text ? PyUnicode_AsUTF8(text) : NULL;
   print_error(error, error_size, "The Python side of WIA could not be imported",
               bytes ? bytes : "and its traceback could not be printed");
@@ -109,7 +104,8 @@ static void take_exception(char *error, size_t error_size) {
   Py_XDECREF(type);
 }
 
-/* Puts the folder on the path unless it is there, and follows its .pth files (editable installs). */
+/* Puts the folder on the path unless it is there, and follows its .pth files (editable installs).
+ */
 static int add_site_packages(const char *site_packages) {
   PyObject *path = PySys_GetObject("path"); /* borrowed */
   PyObject *folder = PyUnicode_DecodeFSDefault(site_packages);
@@ -139,11 +135,9 @@ int wia_bridge_start(char *error, size_t error_size) {
   else if (!initialize(site_packages, error, error_size))
     return 1;
   PyObject *host = NULL;
-  if (add_site_packages(site_packages))
-    host = PyImport_ImportModule("wia._host");
+  if (add_site_packages(site_packages)) host = PyImport_ImportModule("wia._host");
   const int failed = host == NULL;
-  if (failed)
-    take_exception(error, error_size);
+  if (failed) take_exception(error, error_size);
   Py_XDECREF(host);
   if (running)
     PyGILState_Release(state);

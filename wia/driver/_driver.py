@@ -8,6 +8,7 @@ from typing import Any, ClassVar, TypeVar
 from wia._device import DeviceFlag
 from wia._dtype import CODES
 from wia._errors import InvalidArgumentError, UnimplementedError
+from wia._native import NULL, lib, text
 from wia.driver._kernel import Kernel, NativeKernel, native_address
 from wia.driver._memory import DeviceMemory
 from wia.driver._node import Group, Node
@@ -67,8 +68,8 @@ class Driver:
 
     A kernel method takes a Node and returns what runs it: a Python callable, called as
     f(*inputs, *outputs, **scalars) on numpy arrays; a Numba cfunc or a function pointer of cffi or
-    ctypes of the type wia_kernel_fn_t; a Kernel or a NativeKernel, with more about either. It raises
-    UnimplementedError for what it lacks; then the next method that fits is asked.
+    ctypes of the type wia_kernel_fn_t; a Kernel or a NativeKernel, with more about either. It
+    raises UnimplementedError for what it lacks; then the next method that fits is asked.
 
     Any thread may call any method. The class is instantiated without arguments, once per process.
     """
@@ -86,6 +87,7 @@ class Driver:
     memory: DeviceMemory | None = None
     """None: host memory, managed by native code."""
 
+    _table: Any = NULL
     _entries: ClassVar[dict[str, list[_Entry]]] = {}
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -108,6 +110,19 @@ class Driver:
     def describe_device(self, device: int) -> str:
         """The device's description; the class attribute unless overridden."""
         return self.description
+
+    def get_option(self, name: str) -> str | None:
+        """The environment variable WIA_<DRIVER>_<NAME>; None when unset, or the process privileged.
+
+        Not in __init__, which runs before the library knows the driver.
+        """
+        value = lib.wia_get_host().get_option(self._table, name.encode())
+        return None if value == NULL else text(value)
+
+    def log(self, message: str, *, is_error: bool = False) -> None:
+        """Writes a warning, or an error, to the library's log."""
+        level = lib.WIA_LOG_ERROR if is_error else lib.WIA_LOG_WARNING
+        lib.wia_get_host().log(self._table, level, message.encode("utf-8", "replace"))
 
     def get_support(self, device: int, op: str) -> frozenset[str]:
         """The dtypes, by name, for which the device has kernels of an operation."""
@@ -136,9 +151,7 @@ class Driver:
             try:
                 prepared: Prepared = getattr(self, entry.method)(node)
                 node.attributes.refuse_ignored(node.op)
-                return as_kernel(
-                    prepared, in_place=entry.in_place, thread_safe=entry.thread_safe
-                )
+                return as_kernel(prepared, in_place=entry.in_place, thread_safe=entry.thread_safe)
             except UnimplementedError as error:
                 refusals.append(f"{entry.method}: {error}")
         if refusals:

@@ -37,7 +37,8 @@ class Kernel:
     """A Python callable as a kernel, with what is to be said about it.
 
     It is called as function(*inputs, *outputs, **scalars) on numpy arrays over the operands (None
-    for an input that is left out) and writes into the outputs. The arrays are valid during the call.
+    for an input that is left out) and writes into the outputs. Inputs are read-only. The arrays are
+    valid during the call.
     """
 
     __slots__ = ("cost", "function", "in_place", "name", "thread_safe")
@@ -217,6 +218,7 @@ def fill_kernel(out: Any, kernel: Kernel | NativeKernel, launch: Launch | None) 
         _keep(out.state, (kernel.keepalive, name))
     else:
         out.fn = ffi.addressof(lib, "wia__gate_launch")
-        out.state = ffi.new_handle(launch)
-        _keep(out.state, (out.state, launch, name))
+        handle = ffi.new_handle(launch)
+        out.state = handle
+        _keep(handle, (handle, launch, name))
     out.release = ffi.addressof(lib, "wia__gate_release")

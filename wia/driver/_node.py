@@ -38,9 +38,9 @@ class Attributes(Mapping[str, Any]):
         """Raises UnimplementedError if an attribute was given and nobody looked at it."""
         if self._ignored:
             raise UnimplementedError(
-                f"This kernel of {op} doesn't look at {', '.join(sorted(self._ignored))}, which the "
-                "caller gave. Read it from node.attributes, and raise UnimplementedError for values "
-                "that the kernel can't do."
+                f"This kernel of {op} doesn't look at {', '.join(sorted(self._ignored))}, which "
+                "the caller gave. Read it from node.attributes, and raise UnimplementedError for "
+                "values that the kernel can't do."
             )
 
     def __getitem__(self, name: str) -> Any:
@@ -95,9 +95,10 @@ class Group:
     """A small graph that one kernel is to compute; a single operation is a group of one node.
 
     `values` are the layouts that nodes refer to, `inputs` and `outputs` the indices of those that
-    are operands, in the order of a launch. `node_inputs[i]` and `node_outputs[i]` are the indices of
-    the values of node i, with -1 for an input that is left out. `candidate` is the algorithm asked
-    for, "" for the driver's choice, `workspace_limit` the most bytes of workspace, 0 for no limit.
+    are operands, in the order of a launch. `node_inputs[i]` and `node_outputs[i]` are the indices
+    of the values of node i, with -1 for an input that is left out. `candidate` is the algorithm
+    asked for, "" for the driver's choice; `workspace_limit` the most bytes of workspace, 0 for no
+    limit; `reduced_precision` tells that units which round more may be used.
     """
 
     __slots__ = (
@@ -107,6 +108,7 @@ class Group:
         "node_outputs",
         "nodes",
         "outputs",
+        "reduced_precision",
         "values",
         "workspace_limit",
     )
@@ -116,6 +118,7 @@ class Group:
         group = request.group
         self.candidate = text(request.candidate)
         self.workspace_limit: int = request.workspace_limit
+        self.reduced_precision = bool(request.flags & lib.WIA_REQUEST_REDUCED_PRECISION)
         values = [group.values[i] for i in range(group.value_count)]
         self.values = tuple(
             None if value.layout == NULL else Layout(value.layout) for value in values

@@ -77,6 +77,7 @@ def make_table(driver: Driver) -> Any:
     memory_side = "host" if driver.memory is None else "gate"
     for entry in _MEMORY_ENTRIES:
         setattr(table, entry, ffi.addressof(lib, f"wia__{memory_side}_{entry}"))
+    driver._table = table
     _kept.append((driver, handle, table, texts))
     return table
 
@@ -222,6 +223,4 @@ def _fill(
 def register(factory: object) -> None:
     """Registers a driver with the library, as wia.register_driver() says."""
     table = make_table(make_driver(factory))
-    check(
-        lib.wia_register_driver(table, lib.WIA_DRIVER_ABI_MAJOR, lib.WIA_DRIVER_ABI_MINOR)
-    )
+    check(lib.wia_register_driver(table, lib.WIA_DRIVER_ABI_MAJOR, lib.WIA_DRIVER_ABI_MINOR))
