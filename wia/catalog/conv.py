@@ -236,8 +236,8 @@ CONV2D = Operation(
             dtypes=("int8", "uint8"),
         ),
     ),
-    source="ONNX node tests basic_conv_*, conv_with_strides_* and convinteger_*; "
-    "torch.nn.functional.conv2d",
+    source="ONNX node tests basic_conv_*, conv_with_* and convinteger_*; PyTorch's Conv2d_* among "
+    "ONNX's models",
 )
 
 MAX_POOL2D = Operation(
@@ -297,7 +297,7 @@ MAX_POOL2D = Operation(
         Sample(shapes=((1, 1, 9, 9),), values={"kernel": (2, 3), "dilation": (3, 2)}),
         Sample(shapes=((0, 2, 4, 4),), values={"kernel": (2, 2)}),
     ),
-    source="ONNX node tests maxpool_2d_*; torch.nn.functional.max_pool2d",
+    source="ONNX node tests maxpool_2d_*; PyTorch's MaxPool2d_* among ONNX's models",
 )
 
 OPERATIONS = (CONV2D, MAX_POOL2D)

@@ -150,7 +150,7 @@ RELU = Operation(
         Sample(shapes=((2, 0),)),
         Sample(shapes=((65,),), fills=("wide",)),
     ),
-    source="ONNX node test relu; torch.relu",
+    source="ONNX node test relu; NaN and -0 by hand",
 )
 
 ADD = _pair(
@@ -161,7 +161,7 @@ ADD = _pair(
     add,
     "Add",
     notes=_WRAPS,
-    source="ONNX node tests add, add_bcast and add_uint8; torch.add",
+    source="ONNX node tests add*; wrapping by hand",
 )
 SUB = _pair(
     15,
@@ -171,7 +171,7 @@ SUB = _pair(
     sub,
     "Sub",
     notes=_WRAPS,
-    source="ONNX node tests sub, sub_bcast and sub_uint8; torch.sub",
+    source="ONNX node tests sub*; wrapping by hand",
 )
 MUL = _pair(
     16,
@@ -181,7 +181,7 @@ MUL = _pair(
     mul,
     "Mul",
     notes=_WRAPS,
-    source="ONNX node tests mul, mul_bcast and mul_uint8; torch.mul",
+    source="ONNX node tests mul*; wrapping by hand",
 )
 DIV = _pair(
     17,
@@ -194,7 +194,7 @@ DIV = _pair(
         "Integers are rounded toward zero. Dividing an integer by 0 gives 0, and the least integer "
         "by -1 gives itself; floats follow IEEE 754.",
     ),
-    source="ONNX node tests div, div_bcast and div_uint8; torch.div(rounding_mode='trunc')",
+    source="ONNX node tests div*; division by 0 and of the least integer by hand",
 )
 
 CAST = Operation(
@@ -231,8 +231,7 @@ CAST = Operation(
         for dtype in _CAST_DTYPES
         for fill in ("wide", "special")
     ),
-    source="ONNX node tests cast_*; torch.Tensor.to for floats and wrapping; ends of the range and "
-    "double rounding worked by hand",
+    source="ONNX node tests cast_*; ends of the range, wrapping and double rounding by hand",
 )
 
 OPERATIONS = (RELU, ADD, SUB, MUL, DIV, CAST)

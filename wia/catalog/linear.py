@@ -157,7 +157,7 @@ MATMUL = Operation(
         Sample(shapes=((0, 3), (3, 2))),
         Sample(shapes=((16, 33), (33, 17)), fills=("wide", "wide"), dtypes=("int8", "uint8")),
     ),
-    source="ONNX node tests matmul_2d, matmul_3d, matmul_4d and matmulinteger; torch.matmul",
+    source="ONNX node tests matmul_* and matmulinteger; values worked by hand",
 )
 
 ADDMM = Operation(
@@ -197,7 +197,7 @@ ADDMM = Operation(
         Sample(shapes=((), (3, 0), (0, 2))),
         Sample(shapes=((4,), (3, 5), (5, 4)), values={"beta": 0.0}, fills=("special",)),
     ),
-    source="torch.addmm; ONNX node tests gemm_alpha, gemm_beta and gemm_default_*_bias",
+    source="ONNX node tests gemm_*; PyTorch's operator_addmm among ONNX's models",
 )
 
 LINEAR = Operation(
@@ -231,7 +231,7 @@ LINEAR = Operation(
         Sample(shapes=((0, 3), (4, 3), (4,))),
         Sample(shapes=((2, 0), (4, 0), (4,))),
     ),
-    source="torch.nn.functional.linear",
+    source="PyTorch's Linear among ONNX's models; ONNX node test gemm_transposeB",
 )
 
 OPERATIONS = (MATMUL, ADDMM, LINEAR)

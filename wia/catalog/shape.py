@@ -76,7 +76,7 @@ BROADCAST = _move(
         Sample(shapes=((1, 3),), values={"shape": (0, 3)}),
         Sample(shapes=((1,),), values={"shape": (33,)}, fills=("special",)),
     ),
-    source="ONNX node tests expand_*; torch.Tensor.expand",
+    source="ONNX node tests expand_*",
 )
 
 TRANSPOSE = _move(
@@ -107,7 +107,7 @@ TRANSPOSE = _move(
         Sample(shapes=((0, 3),)),
         Sample(shapes=((),)),
     ),
-    source="ONNX node tests transpose_*; torch.permute",
+    source="ONNX node tests transpose_*; PyTorch's operator_permute2 among ONNX's models",
 )
 
 RESHAPE = _move(
@@ -133,7 +133,7 @@ RESHAPE = _move(
         Sample(shapes=((33,),), values={"shape": (3, 1, 11)}, fills=("special",)),
         Sample(shapes=((0, 3),), values={"shape": (5, 0)}),
     ),
-    source="ONNX node tests reshape_*; torch.reshape",
+    source="ONNX node tests reshape_*",
 )
 
 OPERATIONS = (BROADCAST, TRANSPOSE, RESHAPE)

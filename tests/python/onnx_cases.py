@@ -1,0 +1,250 @@
+"""Test vectors of ONNX as calls of catalog entries.
+
+Node tests were written for the standard; the models converted from PyTorch carry what PyTorch
+computed. A case that WIA has no call for is left out with a reason.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wia.catalog import BY_NAME
+
+Array = np.ndarray[Any, np.dtype[Any]]
+Call = tuple[str, list[Array | None], dict[str, Any]]
+
+
+class LeftOutError(Exception):
+    """WIA has no operation for this case; the text says why."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A graph of known operators with inputs by name and the expected first output."""
+
+    name: str
+    opset: int
+    nodes: tuple[Any, ...]
+    inputs: dict[str, Array]
+    expected: Array
+
+
+def load_cases() -> list[Case]:
+    """All cases whose operators all have a translation."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return [*_node_cases(), *_converted_cases()]
+
+
+def _node_cases() -> Iterator[Case]:
+    from onnx import TensorProto, numpy_helper
+    from onnx.backend.test.case.node import collect_testcases
+
+    def as_array(item: Any) -> Array:
+        return numpy_helper.to_array(item) if isinstance(item, TensorProto) else item
+
+    for case in collect_testcases(None):
+        graph = case.model.graph
+        if len(graph.node) == 1 and graph.node[0].op_type in TRANSLATIONS:
+            arrays, outputs = ([as_array(item) for item in side] for side in case.data_sets[0])
+            inputs = dict(zip([i.name for i in graph.input], arrays, strict=True))
+            opset = case.model.opset_import[0].version
+            yield Case(case.name, opset, tuple(graph.node), inputs, outputs[0])
+
+
+def _converted_cases() -> Iterator[Case]:
+    import onnx
+    from onnx import numpy_helper
+    from onnx.backend.test.loader import load_model_tests
+
+    def load(path: Path) -> Array:
+        return numpy_helper.to_array(onnx.TensorProto.FromString(path.read_bytes()))
+
+    for kind in ("pytorch-converted", "pytorch-operator"):
+        for case in load_model_tests(kind=kind):
+            folder = Path(case.model_dir)
+            model = onnx.load(folder / "model.onnx")
+            graph = model.graph
+            if not {node.op_type for node in graph.node} <= TRANSLATIONS.keys():
+                continue
+            data = folder / "test_data_set_0"
+            inputs = {t.name: numpy_helper.to_array(t) for t in graph.initializer}
+            names = [i.name for i in graph.input if i.name not in inputs]
+            inputs.update({name: load(data / f"input_{i}.pb") for i, name in enumerate(names)})
+            opset = model.opset_import[0].version
+            expected = load(data / "output_0.pb")
+            yield Case(case.name, opset, tuple(graph.node), inputs, expected)
+
+
+def translate(node: Any, inputs: list[Array | None], opset: int) -> Call:
+    """The operation, inputs and values for a node. Raises LeftOutError."""
+    from onnx import helper
+
+    attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
+    name, arrays, values = TRANSLATIONS[node.op_type](inputs, attributes, opset)
+    entry = BY_NAME[name]
+    first = arrays[0]
+    if first is None or first.dtype.name not in entry.dtypes:
+        raise LeftOutError(f"{name} is not defined for this dtype")
+    arrays += [None] * (len(entry.inputs) - len(arrays))
+    return name, arrays, {**entry.defaults(), **values}
+
+
+def _pair(name: str) -> Callable[..., Call]:
+    return lambda inputs, attributes, opset: (name, inputs, {})
+
+
+def _gemm(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
+    a, b, c = [*inputs, None][:3]
+    a = a.T if attributes.get("transA") else a
+    scalars = {name: attributes.get(name, 1.0) for name in ("alpha", "beta")}
+    if attributes.get("transB") and set(scalars.values()) == {1.0} and c is not None:
+        if c.shape == (b.shape[0],):
+            return "linear", [a, b, c], {}
+        if c.shape == (1, b.shape[0]):
+            return "linear", [a, b, c[0]], {}
+    b = b.T if attributes.get("transB") else b
+    if c is None:
+        return "matmul", [a, b], {"alpha": scalars["alpha"]}
+    return "addmm", [c, a, b], scalars
+
+
+def _integers(inputs: list[Any]) -> tuple[Any, Any]:
+    """Both operands with their zero points taken off, as int8."""
+    shifted = []
+    for array, zero in zip(inputs[:2], [*inputs[2:], None, None][:2], strict=True):
+        if zero is not None and np.ndim(zero) == 1 and array.ndim == 4:
+            zero = zero[:, None, None, None]  # one per output channel
+        values = array.astype(np.int64) - (0 if zero is None else zero.astype(np.int64))
+        assert np.array_equal(values, values.astype(np.int8))
+        shifted.append(values.astype(np.int8))
+    return shifted[0], shifted[1]
+
+
+def _window(shape: tuple[int, ...], kernel: Any, attributes: dict[str, Any]) -> dict[str, Any]:
+    if len(shape) != 4:
+        raise LeftOutError("WIA has windows over two dimensions only")
+    stride = tuple(attributes.get("strides", (1, 1)))
+    dilation = tuple(attributes.get("dilations", (1, 1)))
+    padding = list(attributes.get("pads", (0, 0, 0, 0)))
+    mode = attributes.get("auto_pad", b"NOTSET").decode()
+    if mode.startswith("SAME"):
+        for i in range(2):
+            out = -(-shape[2 + i] // stride[i])
+            total = max(0, (out - 1) * stride[i] + (kernel[i] - 1) * dilation[i] + 1 - shape[2 + i])
+            less, more = total // 2, total - total // 2
+            padding[i], padding[2 + i] = (less, more) if mode == "SAME_UPPER" else (more, less)
+    return {"stride": stride, "padding": tuple(padding), "dilation": dilation}
+
+
+def _conv(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
+    values = _window(inputs[0].shape, inputs[1].shape[2:], attributes)
+    return "conv2d", inputs, {**values, "groups": attributes.get("group", 1)}
+
+
+def _max_pool(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
+    kernel = tuple(attributes["kernel_shape"])
+    values = _window(inputs[0].shape, kernel, attributes)
+    return (
+        "max_pool2d",
+        inputs,
+        {**values, "kernel": kernel, "ceil_mode": attributes.get("ceil_mode", 0)},
+    )
+
+
+def _softmax(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
+    axis = attributes.get("axis", 1 if opset < 13 else -1)
+    if opset < 13 and axis % inputs[0].ndim != inputs[0].ndim - 1:
+        raise LeftOutError("before opset 13 softmax flattened from the axis on")
+    return "softmax", inputs, {"axis": axis}
+
+
+def _layer_norm(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
+    axis, epsilon = attributes.get("axis", -1), attributes.get("epsilon", 1e-5)
+    return "layer_norm", inputs, {"axis": axis, "epsilon": epsilon}
+
+
+def _batch_norm(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
+    if attributes.get("training_mode"):
+        raise LeftOutError("batch_norm is that of inference")
+    x, weight, bias, mean, variance = inputs
+    return (
+        "batch_norm",
+        [x, mean, variance, weight, bias],
+        {"epsilon": attributes.get("epsilon", 1e-5)},
+    )
+
+
+def _reduce(name: str) -> Callable[..., Call]:
+    def make(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
+        axes = attributes.get("axes", inputs[1] if len(inputs) > 1 else ())
+        axes = () if axes is None else tuple(int(axis) for axis in axes)
+        if attributes.get("noop_with_empty_axes") and not axes:
+            raise LeftOutError("no axes means all axes")
+        if name == "reduce_max" and inputs[0].size == 0:
+            raise LeftOutError("a maximum of nothing is an error")
+        return name, inputs[:1], {"axes": axes, "keepdims": attributes.get("keepdims", 1)}
+
+    return make
+
+
+def _arg_max(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
+    if attributes.get("select_last_index"):
+        raise LeftOutError("argmax gives the first index")
+    return (
+        "argmax",
+        inputs,
+        {"axis": attributes.get("axis", 0), "keepdims": attributes.get("keepdims", 1)},
+    )
+
+
+def _expand(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
+    shape = np.broadcast_shapes(inputs[0].shape, tuple(int(size) for size in inputs[1]))
+    return "broadcast", inputs[:1], {"shape": shape}
+
+
+def _reshape(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
+    shape = [int(size) for size in inputs[1]]
+    if not attributes.get("allowzero"):
+        shape = [inputs[0].shape[i] if size == 0 else size for i, size in enumerate(shape)]
+    return "reshape", inputs[:1], {"shape": tuple(shape)}
+
+
+def _cast(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
+    from onnx import helper
+
+    dtype = np.dtype(helper.tensor_dtype_to_np_dtype(attributes["to"]))
+    if dtype.name not in BY_NAME["cast"].dtypes:
+        raise LeftOutError("cast goes to floats of 16 bits and more, integers and bool")
+    return "cast", inputs, {"dtype": dtype}
+
+
+TRANSLATIONS: dict[str, Callable[[list[Any], dict[str, Any], int], Call]] = {
+    "Add": _pair("add"),
+    "ArgMax": _arg_max,
+    "BatchNormalization": _batch_norm,
+    "Cast": _cast,
+    "Conv": _conv,
+    "ConvInteger": lambda i, a, o: _conv(list(_integers(i)), a, o),
+    "Div": _pair("div"),
+    "Expand": _expand,
+    "Gemm": _gemm,
+    "LayerNormalization": _layer_norm,
+    "MatMul": _pair("matmul"),
+    "MatMulInteger": lambda i, a, o: ("matmul", list(_integers(i)), {}),
+    "MaxPool": _max_pool,
+    "Mul": _pair("mul"),
+    "ReduceMax": _reduce("reduce_max"),
+    "ReduceSum": _reduce("reduce_sum"),
+    "Relu": _pair("relu"),
+    "Reshape": _reshape,
+    "Softmax": _softmax,
+    "Sub": _pair("sub"),
+    "Transpose": lambda i, a, o: ("transpose", i, {"perm": tuple(a.get("perm", ()))}),
+}

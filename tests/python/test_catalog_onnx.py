@@ -1,0 +1,85 @@
+"""The semantics against vectors from outside: ONNX's node tests, and PyTorch's by way of ONNX."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+
+import numpy as np
+import pytest
+from onnx_cases import Array, Case, LeftOutError, load_cases, translate
+
+from wia.catalog import BY_NAME, OPERATIONS, allowed_error, evaluate
+
+
+@cache
+def cases() -> dict[str, Case]:
+    """All cases by name."""
+    return {case.name: case for case in load_cases()}
+
+
+def run(case: Case) -> tuple[Array, Array, list[str]]:
+    """Result, allowed error and names of the operations of a case. Raises LeftOutError.
+
+    The vectors carry rounding errors of their own, so the allowance counts twice.
+    """
+    arrays = dict(case.inputs)
+    names = []
+    result, allowed = np.empty(0), np.empty(0)
+    for node in case.nodes:
+        inputs = [arrays.get(name) for name in node.input]
+        name, operands, values = translate(node, inputs, case.opset)
+        entry = BY_NAME[name]
+        result = evaluate(np, entry, operands, values)
+        allowed = 2 * allowed_error(np, entry, operands, values, result)
+        arrays[node.output[0]] = result
+        names.append(name)
+    return result, allowed, names
+
+
+def compare(result: Array, allowed: Array, expected: Array) -> str:
+    """What differs between a result and the expected one; "" for nothing."""
+    if result.shape != expected.shape or result.dtype != expected.dtype:
+        return f"{result.dtype}{result.shape} in place of {expected.dtype}{expected.shape}"
+    got, wanted = result.astype(np.float64), expected.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        close = (
+            (abs(got - wanted) <= allowed) | (got == wanted) | (np.isnan(got) & np.isnan(wanted))
+        )
+    return "" if close.all() else f"{got[~close]} in place of {wanted[~close]}"
+
+
+def test_vectors_agree() -> None:
+    """Each vector: shape, dtype and values; together they cover every operation."""
+    covered: Counter[str] = Counter()
+    left_out: Counter[str] = Counter()
+    failed = []
+    for case in cases().values():
+        try:
+            result, allowed, names = run(case)
+        except LeftOutError as error:
+            left_out[str(error)] += 1
+            continue
+        covered.update(names)
+        problem = compare(result, allowed, case.expected)
+        if problem:
+            failed.append(f"{case.name}: {problem}")
+    assert not failed, "\n".join(failed)
+    assert covered.keys() == {operation.name for operation in OPERATIONS}
+    assert covered.total() >= 150, (covered, left_out)
+    assert left_out.total() <= 160, left_out
+
+
+@pytest.mark.parametrize("name", ["test_Conv2d", "test_add", "test_softmax_axis_1", "test_relu"])
+def test_a_wrong_vector_is_seen(name: str) -> None:
+    """One element off by a thousandth, a NaN, another shape or dtype: each is reported."""
+    case = cases()[name]
+    result, allowed, _ = run(case)
+    assert compare(result, allowed, case.expected) == ""
+    for factor in (1.001, np.nan):
+        wrong = case.expected.copy()
+        largest = np.unravel_index(np.argmax(wrong), wrong.shape)
+        wrong[largest] *= factor
+        assert "in place of" in compare(result, allowed, wrong)
+    assert "in place of" in compare(result, allowed, case.expected[..., None])
+    assert "in place of" in compare(result, allowed, case.expected.astype(np.float64))
