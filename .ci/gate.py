@@ -113,7 +113,7 @@ def check_types() -> None:
     check = [BIN / "mypy", f"--config-file={ROOT / 'pyproject.toml'}", f"--cache-dir={BUILD}/mypy"]
     # Away from the root, where `wia` would be the sources without the generated parts.
     run(*check, *(word for name in packages for word in ("-p", name)), cwd=BUILD)
-    run(*check, *tracked(".py", under=["examples", "tests"]), cwd=BUILD)
+    run(*check, *tracked(".py", under=["benchmarks", "examples", "tests"]), cwd=BUILD)
     # The generator sees the catalog as a package of its own, as when it runs.
     run("env", "MYPYPATH=../wia", *check, "generate.py", "generator", "bridge", cwd=ROOT / "hal")
     run(*check, *tracked(".py", under=[".ci", "docs"]), cwd=BUILD)
