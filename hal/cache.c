@@ -9,6 +9,8 @@
 
 enum { CAPACITY_MAX = 1 << 20 };
 
+static _Atomic uint32_t counter_count;
+
 wia__cache_t *wia__create_cache(void) {
   wia__cache_t *cache = calloc(1, sizeof *cache);
   if (!cache) return NULL;
@@ -24,6 +26,8 @@ wia__cache_t *wia__create_cache(void) {
     return NULL;
   }
   pthread_mutex_init(&cache->mutex, NULL);
+  const uint32_t counter = atomic_fetch_add(&counter_count, 1);
+  cache->counter = counter < WIA__HIT_COUNTERS ? counter : WIA__HIT_COUNTERS;
   return cache;
 }
 
@@ -63,7 +67,6 @@ static wia__plan_t *evict(wia__cache_t *cache) {
     }
     unlink_plan(cache, plan);
     cache->evictions++;
-    cache->evicted_hits += wia__plan_hits(plan);
     return plan;
   }
   return NULL;
@@ -136,7 +139,7 @@ wia_status_t wia__obtain_plan(wia__device_t *device, const wia__key_t *key, cons
       await_preparation(cache, plan);
     } else {
       put_in_front(cache, plan);
-      atomic_fetch_add_explicit(&plan->hits, 1, memory_order_relaxed);
+      wia__count_hit(cache, wia__thread());
     }
   } else {
     cache->misses++;
@@ -174,9 +177,9 @@ static wia_status_t get_plan_cache_stats(int32_t device_id, wia_plan_cache_stats
   if (!status) status = wia__get_device(device_id, &device);
   if (status) return status;
   wia__cache_t *cache = device->cache;
+  const uint64_t hits = cache->counter == WIA__HIT_COUNTERS ? atomic_load(&cache->shared_hits)
+                                                            : wia__sum_hits(cache->counter);
   pthread_mutex_lock(&cache->mutex);
-  uint64_t hits = cache->evicted_hits;
-  for (uint64_t i = 0; i < cache->entry_count; i++) hits += wia__plan_hits(cache->entries[i]);
   const wia_plan_cache_stats_t stats = {.entry_count = cache->entry_count,
                                         .capacity = cache->capacity,
                                         .hit_count = hits,

@@ -15,7 +15,9 @@ struct wia__cache_t {
   wia__plan_t **buckets;
   wia__plan_t **entries; /* all plans, in no order, for the clock */
   uint64_t bucket_count, entry_count, capacity, hand;
-  uint64_t misses, evictions, evicted_hits;
+  uint64_t misses, evictions;
+  uint32_t counter; /* in wia__thread_t.hits; WIA__HIT_COUNTERS: none is left, so shared_hits counts */
+  _Atomic uint64_t shared_hits;
 };
 
 /* NULL: no memory. */
@@ -37,6 +39,16 @@ static inline wia__plan_t *wia__find_plan(wia__cache_t *cache, const wia__key_t 
   if (!atomic_load_explicit(&plan->used, memory_order_relaxed))
     atomic_store_explicit(&plan->used, 1, memory_order_relaxed);
   return plan;
+}
+
+static inline void wia__count_hit(wia__cache_t *cache, wia__thread_t *self) {
+  if (__builtin_expect(cache->counter == WIA__HIT_COUNTERS, 0)) {
+    atomic_fetch_add_explicit(&cache->shared_hits, 1, memory_order_relaxed);
+    return;
+  }
+  _Atomic uint64_t *hits = &self->hits[cache->counter];
+  atomic_store_explicit(hits, atomic_load_explicit(hits, memory_order_relaxed) + 1,
+                        memory_order_relaxed);
 }
 
 /* The plan of a key with a reference, prepared by this thread or, if another is at it, by that one;

@@ -2,128 +2,102 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "frame.h"
+#include "plan.h"
 
-/* -- frames -------------------------------------------------------------------------------------- */
+/* -- workspaces ---------------------------------------------------------------------------------- */
 
-void wia__free_frame(wia__frame_t *frame) {
-  if (!frame || frame == WIA__BUSY) return;
-  if (frame->workspace) {
-    wia__end_use(frame->workspace);
-    wia__release(&frame->workspace->object);
-  }
-  free(frame);
+/* A plan keeps a few workspaces, so that launches one after the other use the same. The place of one
+ * that a launch is using: */
+#define BUSY ((wia__allocation_t *)1)
+
+void wia__free_scratch(wia__allocation_t *scratch) {
+  if (!scratch || scratch == BUSY) return;
+  wia__end_use(scratch);
+  wia__release(&scratch->object);
 }
 
-wia_status_t wia__create_frame(wia__plan_t *plan, wia__frame_t **out_frame) {
-  const uint32_t count = plan->input_count + plan->output_count;
-  wia__frame_t *frame = calloc(1, sizeof *frame + count * sizeof frame->operands[0]);
-  if (!frame) return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no memory for a launch");
-  wia__init_error(&frame->error);
-  frame->args = (wia_kernel_args_t){.struct_size = sizeof frame->args,
-                                    .operands = frame->operands,
-                                    .input_count = plan->input_count,
-                                    .output_count = plan->output_count,
-                                    .scalar_count = plan->scalar_count,
-                                    .workspace_size = plan->kernel.workspace_size,
-                                    .out_error = &frame->error};
-  if (plan->kernel.workspace_size) {
-    const wia_memory_config_t config = {.struct_size = sizeof config,
-                                        .alignment = plan->kernel.workspace_alignment};
-    /* nested, so that it doesn't leave the epoch in which the launch looked its tensors up */
-    wia__thread_t *self = wia__enter(wia__thread()->function);
-    const wia_status_t status = wia__allocate(plan->device, plan->kernel.workspace_size, &config,
-                                              true, &frame->workspace);
-    wia__exit(self);
-    if (status) {
-      free(frame);
-      return status;
-    }
-    frame->args.workspace = frame->workspace->memory;
-  }
-  *out_frame = frame;
-  return WIA_STATUS_OK;
+static wia_status_t make_scratch(wia__plan_t *plan, wia__allocation_t **out_scratch) {
+  const wia_memory_config_t config = {.struct_size = sizeof config,
+                                      .alignment = plan->kernel.workspace_alignment};
+  /* nested, so that it doesn't leave the epoch in which the launch looked its tensors up */
+  wia__thread_t *self = wia__enter(wia__thread()->function);
+  const wia_status_t status =
+      wia__allocate(plan->device, plan->kernel.workspace_size, &config, true, out_scratch);
+  wia__exit(self);
+  return status;
 }
 
-/* Takes one of the plan's frames, or makes one: in *out_place where it belongs, or NULL if all places
- * are busy. */
-static wia_status_t take_frame(wia__plan_t *plan, wia__frame_t **out_frame,
-                               _Atomic(wia__frame_t *) **out_place) {
+/* Takes a workspace: in *out_place where it belongs, or NULL if all places are busy. */
+static wia_status_t take_scratch(wia__plan_t *plan, wia__allocation_t **out_scratch,
+                                 _Atomic(wia__allocation_t *) **out_place) {
   const uint32_t start = wia__thread()->number;
-  for (uint32_t i = 0; i < WIA__FRAMES; i++) {
-    _Atomic(wia__frame_t *) *place = &plan->frames[(start + i) % WIA__FRAMES];
-    wia__frame_t *frame = atomic_exchange_explicit(place, WIA__BUSY, memory_order_acquire);
-    if (frame == WIA__BUSY) continue;
+  for (uint32_t i = 0; i < WIA__SCRATCHES; i++) {
+    _Atomic(wia__allocation_t *) *place = &plan->scratches[(start + i) % WIA__SCRATCHES];
+    wia__allocation_t *scratch = atomic_exchange_explicit(place, BUSY, memory_order_acquire);
+    if (scratch == BUSY) continue;
     wia_status_t status = WIA_STATUS_OK;
-    if (!frame) {
-      status = wia__create_frame(plan, &frame);
+    if (!scratch) {
+      status = make_scratch(plan, &scratch);
       if (status) atomic_store_explicit(place, NULL, memory_order_release);
     }
-    *out_frame = frame;
+    *out_scratch = scratch;
     *out_place = place;
     return status;
   }
   *out_place = NULL;
-  return wia__create_frame(plan, out_frame);
-}
-
-static void put_back(wia__plan_t *plan, wia__frame_t *frame, _Atomic(wia__frame_t *) *place) {
-  if (place) {
-    atomic_store_explicit(place, frame, memory_order_release);
-    return;
-  }
-  if (frame->hits) atomic_fetch_add_explicit(&plan->hits, frame->hits, memory_order_relaxed);
-  wia__free_frame(frame);
-}
-
-uint64_t wia__plan_hits(wia__plan_t *plan) {
-  uint64_t hits = atomic_load_explicit(&plan->hits, memory_order_relaxed);
-  for (uint32_t i = 0; i < WIA__FRAMES; i++) {
-    wia__frame_t *frame = atomic_exchange_explicit(&plan->frames[i], WIA__BUSY,
-                                                   memory_order_acquire);
-    if (frame == WIA__BUSY) continue; /* its launch is running and counts next time */
-    if (frame) hits += frame->hits;
-    atomic_store_explicit(&plan->frames[i], frame, memory_order_release);
-  }
-  return hits;
+  return make_scratch(plan, out_scratch);
 }
 
 /* -- now ----------------------------------------------------------------------------------------- */
 
-static wia_status_t call_kernel(wia__plan_t *plan, wia__frame_t *frame) {
-  if (plan->plain) return plan->kernel.fn(plan->kernel.state, &frame->args);
+static wia_status_t call_locked(wia__plan_t *plan, const wia_kernel_args_t *args) {
   const bool turns = !(plan->kernel.flags & WIA_KERNEL_THREAD_SAFE);
   if (turns) pthread_mutex_lock(&plan->turn);
   wia__lock_device(plan->device);
-  const wia_status_t status = plan->kernel.fn(plan->kernel.state, &frame->args);
+  const wia_status_t status = plan->kernel.fn(plan->kernel.state, args);
   wia__unlock_device(plan->device);
   if (turns) pthread_mutex_unlock(&plan->turn);
   return status;
 }
 
-static wia_status_t take_kernel_error(wia__plan_t *plan, wia__frame_t *frame, wia_status_t status) {
-  status = wia__take_error(&frame->error, status, plan->device->driver->name, "%s on %s",
-                           plan->name, plan->device->name);
-  wia__init_error(&frame->error);
+/* What a plain launch doesn't need: a workspace, turns. */
+static wia_status_t call_with_care(wia__plan_t *plan, wia_kernel_args_t *args) {
+  if (!plan->kernel.workspace_size) return call_locked(plan, args);
+  wia__allocation_t *scratch = NULL;
+  _Atomic(wia__allocation_t *) *place = NULL;
+  wia_status_t status = take_scratch(plan, &scratch, &place);
+  if (status) return wia__save_error(args->out_error, status);
+  args->workspace = scratch->memory;
+  status = call_locked(plan, args);
+  if (place)
+    atomic_store_explicit(place, scratch, memory_order_release);
+  else
+    wia__free_scratch(scratch);
   return status;
 }
 
 wia_status_t wia__launch(wia__plan_t *plan, const wia__tensor_t *const *tensors,
-                         const wia_scalar_t *scalars, uint32_t counted) {
+                         const wia_scalar_t *scalars) {
+  if (__builtin_expect(plan->writes_nothing, 0)) return WIA_STATUS_OK;
   const uint32_t count = plan->input_count + plan->output_count;
-  wia__frame_t *frame = NULL;
-  _Atomic(wia__frame_t *) *place = NULL;
-  wia_status_t status = take_frame(plan, &frame, &place);
-  if (__builtin_expect(status != WIA_STATUS_OK, 0)) return status;
+  wia_operand_t operands[WIA_MAX_OPERANDS];
+  wia_error_t error;
+  wia__init_error(&error);
+  wia_kernel_args_t args = plan->args;
   for (uint32_t i = 0; i < count; i++) {
-    if (tensors[i]) frame->operands[i] = tensors[i]->operand;
+    if (tensors[i])
+      operands[i] = tensors[i]->operand;
+    else
+      operands[i] = (wia_operand_t){0};
   }
-  frame->args.scalars = scalars;
-  frame->hits += counted;
-  if (__builtin_expect(!plan->writes_nothing, 1)) status = call_kernel(plan, frame);
-  if (__builtin_expect(status != WIA_STATUS_OK, 0)) status = take_kernel_error(plan, frame, status);
-  put_back(plan, frame, place);
-  return status;
+  args.operands = operands;
+  args.scalars = scalars;
+  args.out_error = &error;
+  const wia_status_t status = plan->plain ? plan->kernel.fn(plan->kernel.state, &args)
+                                          : call_with_care(plan, &args);
+  if (__builtin_expect(status == WIA_STATUS_OK, 1)) return status;
+  return wia__take_error(&error, status, plan->device->driver->name, "%s on %s", plan->name,
+                         plan->device->name);
 }
 
 /* -- later --------------------------------------------------------------------------------------- */
@@ -141,7 +115,7 @@ static wia_status_t run_launch(wia__item_t *item) {
   const wia__tensor_t *tensors[WIA_MAX_OPERANDS];
   for (uint32_t i = 0; i < plan->input_count + plan->output_count; i++)
     tensors[i] = plan->layouts[i] ? &launch->tensors[i] : NULL;
-  return wia__launch(plan, tensors, launch->scalars, 0);
+  return wia__launch(plan, tensors, launch->scalars);
 }
 
 static void end_launch(wia__item_t *item, wia_status_t status, const wia__failure_t *failure) {

@@ -5,26 +5,13 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum {
-  CHUNK_BITS = 12,
-  CHUNK_SIZE = 1 << CHUNK_BITS,
-  CHUNK_COUNT = 1 << 12,
-  INDEX_BITS = 24
-};
+enum { CHUNK_SIZE = 1 << WIA__CHUNK_BITS };
 
-/* A handle is generation << 32 | type << 24 | index. A slot's key is the handle that is live in it,
- * or 0. The object is written before the key, and the key is cleared before the object is: who reads
- * the object first and then finds its own handle as the key has the right object. */
-typedef struct slot_t {
-  _Atomic uint64_t key;
-  _Atomic(wia__object_t *) object;
-  uint32_t generation;
-  uint32_t next_free;
-} slot_t;
+typedef wia__handle_slot_t slot_t;
 
 static const uint32_t NO_SLOT = UINT32_MAX;
 
-static _Atomic(slot_t *) chunks[CHUNK_COUNT];
+_Atomic(wia__handle_slot_t *) wia__chunks[1 << (WIA__INDEX_BITS - WIA__CHUNK_BITS)];
 static pthread_mutex_t slots_mutex = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t slot_count;
 static uint32_t first_free = UINT32_MAX, last_free = UINT32_MAX; /* a queue: reuse comes late */
@@ -73,6 +60,13 @@ wia__thread_t *wia__thread_slow(void) {
   wia__thread_self = self;
   pthread_setspecific(thread_key, self);
   return self;
+}
+
+uint64_t wia__sum_hits(uint32_t index) {
+  uint64_t sum = 0;
+  for (wia__thread_t *t = atomic_load(&threads); t; t = t->next)
+    sum += atomic_load_explicit(&t->hits[index], memory_order_relaxed);
+  return sum;
 }
 
 void wia__leave(wia__thread_t *self) {
@@ -176,7 +170,7 @@ void wia__collect_some(wia__thread_t *self) {
 /* -- handles ------------------------------------------------------------------------------------- */
 
 static slot_t *find_slot(uint32_t index) {
-  slot_t *chunk = atomic_load_explicit(&chunks[index >> CHUNK_BITS], memory_order_acquire);
+  slot_t *chunk = atomic_load_explicit(&wia__chunks[index >> WIA__CHUNK_BITS], memory_order_acquire);
   return chunk ? &chunk[index & (CHUNK_SIZE - 1)] : NULL;
 }
 
@@ -188,12 +182,12 @@ static uint32_t take_slot(void) {
     if (first_free == NO_SLOT) last_free = NO_SLOT;
     return index;
   }
-  if (slot_count == 1u << INDEX_BITS) return NO_SLOT;
-  const uint32_t chunk = slot_count >> CHUNK_BITS;
-  if (!atomic_load_explicit(&chunks[chunk], memory_order_relaxed)) {
+  if (slot_count == 1u << WIA__INDEX_BITS) return NO_SLOT;
+  const uint32_t chunk = slot_count >> WIA__CHUNK_BITS;
+  if (!atomic_load_explicit(&wia__chunks[chunk], memory_order_relaxed)) {
     slot_t *fresh = calloc(CHUNK_SIZE, sizeof *fresh);
     if (!fresh) return NO_SLOT;
-    atomic_store_explicit(&chunks[chunk], fresh, memory_order_release);
+    atomic_store_explicit(&wia__chunks[chunk], fresh, memory_order_release);
   }
   return slot_count++;
 }
@@ -206,7 +200,7 @@ wia_status_t wia__make_handle(wia__object_t *object, void **out_handle) {
   if (index != NO_SLOT) {
     slot_t *slot = find_slot(index);
     if (++slot->generation == 0) slot->generation = 1;
-    key = (uint64_t)slot->generation << 32 | (uint64_t)object->type << INDEX_BITS | index;
+    key = (uint64_t)slot->generation << 32 | (uint64_t)object->type << WIA__INDEX_BITS | index;
     atomic_store_explicit(&slot->object, object, memory_order_release);
     atomic_store_explicit(&slot->key, key, memory_order_release);
   }
@@ -222,15 +216,6 @@ wia_status_t wia__make_handle(wia__object_t *object, void **out_handle) {
   return WIA_STATUS_OK;
 }
 
-wia__object_t *wia__find_object(const void *handle, wia__type_t type) {
-  const uint64_t key = (uint64_t)(uintptr_t)handle;
-  if (((key >> INDEX_BITS) & 0xff) != (uint64_t)type) return NULL;
-  slot_t *slot = find_slot((uint32_t)key & ((1u << INDEX_BITS) - 1));
-  if (!slot) return NULL;
-  wia__object_t *object = atomic_load_explicit(&slot->object, memory_order_acquire);
-  return atomic_load_explicit(&slot->key, memory_order_acquire) == key ? object : NULL;
-}
-
 static const char *const type_names[] = {"",     "context", "stream",  "event",
                                          "plan", "tensor",  "internal"};
 
@@ -242,7 +227,7 @@ wia_status_t wia__resolve(const void *handle, wia__type_t type, const char *argu
     return WIA_STATUS_OK;
   }
   const uint64_t key = (uint64_t)(uintptr_t)handle;
-  const uint64_t given = (key >> INDEX_BITS) & 0xff;
+  const uint64_t given = (key >> WIA__INDEX_BITS) & 0xff;
   if (!handle)
     return wia__fail(WIA_STATUS_INVALID_HANDLE, "%s is NULL; expected a %s", argument,
                      type_names[type]);
@@ -260,7 +245,7 @@ wia_status_t wia__close_handle(void *handle, wia__type_t type) {
   const wia_status_t status = wia__resolve(handle, type, type_names[type], &object);
   if (status) return status;
   uint64_t key = (uint64_t)(uintptr_t)handle;
-  const uint32_t index = (uint32_t)key & ((1u << INDEX_BITS) - 1);
+  const uint32_t index = (uint32_t)key & ((1u << WIA__INDEX_BITS) - 1);
   slot_t *slot = find_slot(index);
   if (!atomic_compare_exchange_strong(&slot->key, &key, 0)) /* another thread was first */
     return wia__fail(WIA_STATUS_INVALID_HANDLE, "%s (%p) was destroyed by another thread",

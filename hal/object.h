@@ -31,6 +31,8 @@ typedef struct wia__object_t {
   uint64_t retired_epoch;
 } wia__object_t;
 
+enum { WIA__HIT_COUNTERS = 16 };
+
 /* Per-thread record; never freed, reused by later threads. */
 typedef struct wia__thread_t {
   _Atomic uint64_t epoch; /* 0: outside */
@@ -41,12 +43,16 @@ typedef struct wia__thread_t {
   uint64_t left;        /* a bit for each wia__leave without its wia__rejoin: whether it left */
   uint32_t number;      /* small, differs between threads */
   const char *function; /* the public function that the thread is in */
+  _Atomic uint64_t hits[WIA__HIT_COUNTERS]; /* calls that found their kernel, by cache; written by
+                                               this thread only, so that counting costs no lock */
   wia__failure_t last;  /* last error */
   struct wia__thread_t *next;
   _Atomic uint32_t in_use;
 } wia__thread_t;
 
 wia__thread_t *wia__thread_slow(void);
+/* The sum of hits[index] over all threads, also those that ended. */
+uint64_t wia__sum_hits(uint32_t index);
 extern _Thread_local wia__thread_t *wia__thread_self __attribute__((tls_model("initial-exec")));
 extern _Atomic uint64_t wia__epoch;
 extern _Atomic uint32_t wia__retired_count;
@@ -106,8 +112,31 @@ void wia__retire(wia__object_t *object);
 /* Handles. Making one takes over a reference of the caller; closing it gives that one up. */
 wia_status_t wia__make_handle(wia__object_t *object, void **out_handle);
 wia_status_t wia__close_handle(void *handle, wia__type_t type);
+
+/* A handle is generation << 32 | type << 24 | index. A slot's key is the handle that is live in it, or
+ * 0. The object is written before the key, and the key is cleared before the object is: who reads the
+ * object first and then finds its own handle as the key has the right object. */
+enum { WIA__INDEX_BITS = 24, WIA__CHUNK_BITS = 12 };
+typedef struct wia__handle_slot_t {
+  _Atomic uint64_t key;
+  _Atomic(wia__object_t *) object;
+  uint32_t generation;
+  uint32_t next_free;
+} wia__handle_slot_t;
+extern _Atomic(wia__handle_slot_t *) wia__chunks[1 << (WIA__INDEX_BITS - WIA__CHUNK_BITS)];
+
 /* The object, good until wia__exit or wia__leave; NULL: not a live handle of that type. */
-wia__object_t *wia__find_object(const void *handle, wia__type_t type);
+static inline wia__object_t *wia__find_object(const void *handle, wia__type_t type) {
+  const uint64_t key = (uint64_t)(uintptr_t)handle;
+  if (((key >> WIA__INDEX_BITS) & 0xff) != (uint64_t)type) return NULL;
+  const uint32_t index = (uint32_t)key & ((1u << WIA__INDEX_BITS) - 1);
+  wia__handle_slot_t *chunk =
+      atomic_load_explicit(&wia__chunks[index >> WIA__CHUNK_BITS], memory_order_acquire);
+  if (!chunk) return NULL;
+  wia__handle_slot_t *slot = &chunk[index & ((1u << WIA__CHUNK_BITS) - 1)];
+  wia__object_t *object = atomic_load_explicit(&slot->object, memory_order_acquire);
+  return atomic_load_explicit(&slot->key, memory_order_acquire) == key ? object : NULL;
+}
 /* The same, and fails with INVALID_HANDLE naming the argument. */
 wia_status_t wia__resolve(const void *handle, wia__type_t type, const char *argument,
                           void *out_object);

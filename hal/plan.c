@@ -4,11 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "frame.h"
-
 static void destroy_plan(wia__object_t *object) {
   wia__plan_t *plan = (wia__plan_t *)object;
-  for (uint32_t i = 0; i < WIA__FRAMES; i++) wia__free_frame(plan->frames[i]);
+  for (uint32_t i = 0; i < WIA__SCRATCHES; i++) wia__free_scratch(plan->scratches[i]);
   if (plan->kernel.release) plan->kernel.release(plan->kernel.state);
   for (uint32_t i = 0; i < plan->input_count + plan->output_count; i++) {
     if (plan->layouts[i]) wia__release(&wia__layout_of(plan->layouts[i])->object);
@@ -113,7 +111,12 @@ wia_status_t wia__prepare_plan(wia__plan_t *plan, const wia_request_t *request) 
     status = check_output(plan, plan->layouts[plan->input_count + i]);
   if (!status) status = ask_driver(plan, request);
   plan->plain = plan->kernel.flags & WIA_KERNEL_THREAD_SAFE &&
-                !(plan->device->flags & WIA_DEVICE_SERIAL);
+                !(plan->device->flags & WIA_DEVICE_SERIAL) && !plan->kernel.workspace_size;
+  plan->args = (wia_kernel_args_t){.struct_size = sizeof plan->args,
+                                   .input_count = plan->input_count,
+                                   .output_count = plan->output_count,
+                                   .scalar_count = plan->scalar_count,
+                                   .workspace_size = plan->kernel.workspace_size};
   if (status) wia__save_failure(&plan->refusal);
   return status;
 }

@@ -6,7 +6,7 @@
 #include "stream.h"
 #include "tensor.h"
 
-enum { WIA__FRAMES = 4, WIA__KEY_WORDS = 2 + WIA_MAX_OPERANDS + WIA__MAX_WORDS };
+enum { WIA__SCRATCHES = 4, WIA__KEY_WORDS = 2 + WIA_MAX_OPERANDS + WIA__MAX_WORDS };
 
 /* What makes two calls of a device need the same kernel: operation, aliasing, layouts, attributes. */
 typedef struct wia__key_t {
@@ -15,9 +15,7 @@ typedef struct wia__key_t {
   uint64_t words[WIA__KEY_WORDS];
 } wia__key_t;
 
-typedef struct wia__frame_t wia__frame_t;
-
-/* A kernel, or the refusal of one. Immutable once it is ready, but for its frames. */
+/* A kernel, or the refusal of one. Immutable once it is ready, but for its workspaces. */
 typedef struct wia__plan_t {
   wia__object_t object;
   wia__device_t *device;
@@ -25,11 +23,12 @@ typedef struct wia__plan_t {
   wia_driver_kernel_t kernel;
   wia__failure_t refusal;       /* status OK: none */
   uint32_t input_count, output_count, scalar_count;
-  uint32_t plain;               /* 1: may be called without a lock */
+  uint32_t plain;               /* 1: may be called without a lock or a workspace */
   uint32_t writes_nothing;      /* 1: no output has an element, so there is nothing to launch */
   const wia_tensor_layout_t *layouts[WIA_MAX_OPERANDS]; /* with references; NULL: left out */
-  uint64_t aliases;             /* see wia__check_aliases */
-  _Atomic(wia__frame_t *) frames[WIA__FRAMES];
+  uint64_t aliases;             /* see alias.h */
+  wia_kernel_args_t args; /* of every launch, but for what changes */
+  _Atomic(wia__allocation_t *) scratches[WIA__SCRATCHES]; /* workspaces: see launch.c */
   pthread_mutex_t turn;         /* of a kernel that is not thread safe */
   /* for the cache */
   wia__key_t key;
@@ -37,7 +36,6 @@ typedef struct wia__plan_t {
   uint64_t position; /* in the cache's list of entries */
   _Atomic uint32_t used;
   uint32_t preparing; /* under the cache's mutex: 1 until a thread has prepared it */
-  _Atomic uint64_t hits; /* beyond those that the frames have counted */
 } wia__plan_t;
 
 /* A plan without a kernel yet: 1 reference. Takes references to the layouts. NULL: no memory. */
@@ -59,22 +57,17 @@ uint32_t wia__list_attributes(const wia__op_t *op, const wia_scalar_t *words,
                               const int32_t *scalar_places, wia_attribute_t *attributes,
                               int32_t *dtypes, wia_request_t *request);
 
-/* Which output is exactly an input: 8 bits an output, the input's number plus 1, or 0. Fails when an
- * output overlaps an input in another way, or another output. operands may have NULLs. */
-wia_status_t wia__check_aliases(const char *name, const wia__tensor_t *const *operands,
-                                uint32_t input_count, uint32_t output_count,
-                                uint64_t *out_aliases);
-
 /* Runs the kernel at once on this thread: tensors are usable, fitting, and without work in flight.
  * Also from a worker: then operands come without tensors. */
 wia_status_t wia__launch(wia__plan_t *plan, const wia__tensor_t *const *tensors,
-                         const wia_scalar_t *scalars, uint32_t counted);
+                         const wia_scalar_t *scalars);
+
+/* Gives a workspace that no launch uses back; NULL does nothing. */
+void wia__free_scratch(wia__allocation_t *scratch);
 
 /* Puts it on a stream. Takes references and uses of what it needs. */
 wia_status_t wia__launch_on(wia__plan_t *plan, const wia__tensor_t *const *tensors,
                             const wia_scalar_t *scalars, wia__queue_t *queue);
-
-uint64_t wia__plan_hits(wia__plan_t *plan);
 
 static inline uint64_t wia__hash_word(uint64_t hash, uint64_t word) {
   hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alias.h"
 #include "context.h"
 #include "group.h"
 #include "run.h"
@@ -171,7 +172,7 @@ static inline wia_status_t execute_plan(wia_plan_t *handle, const wia_tensor_t *
     status = wia__settle(allocations, count, again);
     if (status || *again) return status;
   }
-  return wia__launch(plan, operands, scalars, 0);
+  return wia__launch(plan, operands, scalars);
 }
 
 static wia_status_t execute_plan_settled(wia_plan_t *plan, const wia_tensor_t *operands,

@@ -1,63 +1,9 @@
 /* run.c: from handles to a launch: the way of every operation call. */
 #include "run.h"
 
+#include "alias.h"
 #include "cache.h"
 #include "context.h"
-
-/* -- aliases ------------------------------------------------------------------------------------- */
-
-static inline bool is_apart(const wia__tensor_t *a, const wia__tensor_t *b) {
-  const wia_tensor_layout_t *la = a->operand.layout, *lb = b->operand.layout;
-  return a->operand.address + (uint64_t)la->span_end <=
-             b->operand.address + (uint64_t)lb->span_begin ||
-         b->operand.address + (uint64_t)lb->span_end <=
-             a->operand.address + (uint64_t)la->span_begin;
-}
-
-static wia_status_t overlap(const char *name, uint32_t output, const char *with, uint32_t other) {
-  return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
-                   "%s: output %u overlaps %s %u without being the same tensor; give another "
-                   "output",
-                   name, output, with, other);
-}
-
-static wia_status_t check_near(const char *name, const wia__tensor_t *const *operands,
-                               uint32_t input_count, uint32_t output, uint32_t i,
-                               uint64_t *aliases) {
-  const wia__tensor_t *a = operands[input_count + output], *b = operands[i];
-  if (i < input_count && a->operand.layout == b->operand.layout &&
-      a->operand.address == b->operand.address) {
-    if (!(*aliases >> (8 * output) & 0xff)) *aliases |= (uint64_t)(i + 1) << (8 * output);
-    return WIA_STATUS_OK;
-  }
-  if (!wia__may_overlap(a->operand.layout, a->operand.address, b->operand.layout,
-                        b->operand.address))
-    return WIA_STATUS_OK;
-  return i < input_count ? overlap(name, output, "input", i)
-                         : overlap(name, output, "output", i - input_count);
-}
-
-static inline wia_status_t check_aliases(const char *name, const wia__tensor_t *const *operands,
-                                         uint32_t input_count, uint32_t output_count,
-                                         uint64_t *out_aliases) {
-  *out_aliases = 0;
-  for (uint32_t o = 0; o < output_count; o++) {
-    const wia__tensor_t *output = operands[input_count + o];
-    if (!output->allocation) continue;
-    for (uint32_t i = 0; i < input_count + o; i++) {
-      if (!operands[i] || __builtin_expect(is_apart(output, operands[i]), 1)) continue;
-      const wia_status_t status = check_near(name, operands, input_count, o, i, out_aliases);
-      if (status) return status;
-    }
-  }
-  return WIA_STATUS_OK;
-}
-
-wia_status_t wia__check_aliases(const char *name, const wia__tensor_t *const *operands,
-                                uint32_t input_count, uint32_t output_count,
-                                uint64_t *out_aliases) {
-  return check_aliases(name, operands, input_count, output_count, out_aliases);
-}
 
 /* -- operands ------------------------------------------------------------------------------------ */
 
@@ -165,13 +111,15 @@ static inline wia_status_t proceed(const wia__call_t *call, wia__device_t *devic
                        wia__queue_device(queue)->name, device->name);
   }
   uint64_t aliases;
-  status = check_aliases(op->name, operands, op->max_input_count, op->output_count, &aliases);
+  status = wia__check_aliases(op->name, operands, op->max_input_count, op->output_count, &aliases);
   if (__builtin_expect(status != WIA_STATUS_OK, 0)) return status;
 
   wia__key_t key;
   make_key(op, operands, call->words, aliases, &key);
   wia__plan_t *plan = wia__find_plan(device->cache, &key);
-  if (__builtin_expect(!plan, 0)) {
+  if (__builtin_expect(plan != NULL, 1)) {
+    if (plan != *made) wia__count_hit(device->cache, wia__thread()); /* else it counted as a miss */
+  } else {
     if (*made && (*made)->device == device && wia__is_key(&(*made)->key, &key)) {
       plan = *made;
     } else {
@@ -188,7 +136,7 @@ static inline wia_status_t proceed(const wia__call_t *call, wia__device_t *devic
     status = settle(op, operands, again);
     if (status || *again) return status;
   }
-  return wia__launch(plan, operands, call->scalars, plan != *made); /* else it was counted before */
+  return wia__launch(plan, operands, call->scalars);
 }
 
 static inline wia_status_t find_device(const wia__call_t *call, wia__device_t **out_device) {
@@ -254,7 +202,7 @@ wia_status_t wia__plan_call(const wia__call_t *call, wia__plan_t **out_plan) {
   wia_status_t status = find_device(call, &device);
   if (!status) status = gather(op, device, call->handles, operands, &pending);
   if (!status)
-    status = check_aliases(op->name, operands, op->max_input_count, op->output_count, &aliases);
+    status = wia__check_aliases(op->name, operands, op->max_input_count, op->output_count, &aliases);
   if (status) return status;
   wia__key_t key;
   make_key(op, operands, call->words, aliases, &key);

@@ -152,13 +152,6 @@ WIA_API wia_status_t wia_get_last_error(wia_error_info_t *out_info) {
 
 /* -- errors of drivers --------------------------------------------------------------------------- */
 
-void wia__init_error(wia_error_t *error) {
-  error->struct_size = sizeof *error;
-  error->status = WIA_STATUS_OK;
-  error->detail[0] = error->detail[1] = 0;
-  error->message[0] = '\0';
-}
-
 /* Under texts_mutex. */
 static text_t **find_text(const wia_error_t *error) {
   text_t **link = &texts;
@@ -221,6 +214,12 @@ void wia__drop_error(wia_error_t *error) {
   free(text->message);
   free(text->cause);
   free(text);
+}
+
+wia_status_t wia__save_error(wia_error_t *error, wia_status_t status) {
+  const wia__failure_t *last = &wia__thread()->last;
+  wia__set_error_text(error, last->message, last->cause);
+  return status;
 }
 
 wia_status_t wia__take_error(wia_error_t *error, wia_status_t status, const char *driver,

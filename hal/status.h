@@ -17,10 +17,17 @@ wia_status_t wia__fail_with(wia_status_t status, const char *driver, const char 
 /* Errors that a driver or a kernel fills. wia__init_error before the call; afterwards exactly one of
  * wia__take_error, which makes it this thread's last error with a text before the driver's own, and
  * wia__drop_error. */
-void wia__init_error(wia_error_t *error);
+static inline void wia__init_error(wia_error_t *error) {
+  error->struct_size = sizeof *error;
+  error->status = WIA_STATUS_OK;
+  error->detail[0] = error->detail[1] = 0;
+  error->message[0] = '\0';
+}
 wia_status_t wia__take_error(wia_error_t *error, wia_status_t status, const char *driver,
                              const char *format, ...) __attribute__((format(printf, 4, 5)));
 void wia__drop_error(wia_error_t *error);
+/* Puts this thread's last error into one, for code that reports in the driver's way. */
+wia_status_t wia__save_error(wia_error_t *error, wia_status_t status);
 /* The full message and cause of a filled error; never NULL, valid until it is taken or dropped. */
 const char *wia__error_message(const wia_error_t *error);
 const char *wia__error_cause(const wia_error_t *error);
