@@ -83,15 +83,17 @@ static uint32_t count_in_slot(const wia__slot_t *slot, wia__driver_t **out_drive
   wia_error_t error;
   wia__init_error(&error);
   const wia_status_t status = count_devices(*out_driver, &count, &error);
-  const char *message = "";
-  if (status != WIA_STATUS_OK) {
-    error.message[sizeof error.message - 1] = '\0';
-    message = wia__text("its devices can't be counted: %s", wia__error_message(&error));
-  }
+  error.message[sizeof error.message - 1] = '\0';
   pthread_mutex_lock(&wia__records_mutex);
   record->shown.status = status;
-  record->shown.message = message;
-  record->shown.cause = status != WIA_STATUS_OK ? wia__text("%s", wia__error_cause(&error)) : "";
+  if (status == WIA_STATUS_OK) {
+    record->shown.message = record->shown.cause = "";
+  } else if (strstr(record->shown.message, wia__error_message(&error)) == NULL ||
+             record->shown.message[0] == '\0') { /* no new text for what is said already */
+    record->shown.message = wia__text("its devices can't be counted (%s): %s",
+                                      wia_get_status_name(status), wia__error_message(&error));
+    record->shown.cause = wia__text("%s", wia__error_cause(&error));
+  }
   pthread_mutex_unlock(&wia__records_mutex);
   wia__drop_error(&error);
   return status == WIA_STATUS_OK ? count : 0;

@@ -1,5 +1,6 @@
 #include "loader.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,8 +19,24 @@ typedef struct library_t {
 
 static library_t *libraries; /* guarded by wia__records_mutex */
 
+bool wia__refuse(wia__refusal_t *out_refusal, wia_status_t status, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(out_refusal->message, sizeof out_refusal->message, format, arguments);
+  va_end(arguments);
+  out_refusal->status = status;
+  out_refusal->cause = "";
+  return false;
+}
+
 /* -- with the mutex held -------------------------------------------------------------------------
  */
+
+bool wia__refuse_as(wia__refusal_t *out_refusal, const wia__record_t *record) {
+  wia__refuse(out_refusal, record->shown.status, "%s", record->shown.message);
+  out_refusal->cause = record->shown.cause;
+  return false;
+}
 
 wia_status_t wia__install_driver(wia__record_t *record, const wia_driver_t *table) {
   wia__slot_t *slot = wia__give_slot(record);
@@ -67,56 +84,55 @@ static wia__record_t *find_offered(const library_t *library, const char *name) {
   return record;
 }
 
-/* "a, b": for the message about a manifest that names none of them. */
-static const char *offered_names(const wia__offer_t *offer) {
-  const char *names = "";
-  for (uint32_t i = 0; i < offer->count; ++i) {
-    const wia_driver_t *table = offer->tables[i];
-    const bool named = wia__has_name(table);
-    names = wia__text("%s%s%s", names, i > 0 ? ", " : "", named ? table->name : "(no name)");
-  }
-  return names;
+/* No table of the library has the name that its manifest gives. */
+static const char *explain_misnamed(const wia__record_t *asked, const wia__offer_t *offer) {
+  char names[WIA__TEXT_SIZE / 2];
+  size_t length = 0;
+  for (uint32_t i = 0; i < offer->count && length < sizeof names; ++i)
+    length += (size_t)snprintf(names + length, sizeof names - length, "%s%s", i > 0 ? ", " : "",
+                               offer->tables[i]->name);
+  return wia__text("the driver library %s has no driver \"%s\"; it has: %s. Correct the name in %s",
+                   asked->library, asked->shown.name, names, asked->shown.source);
 }
 
 /* Installs or refuses each driver that a library offers, and refuses the one that was asked for if
  * it isn't among them. */
 static void install_offer(const library_t *library, wia__record_t *asked) {
   const wia__offer_t *offer = &library->offer;
-  wia_status_t problem = WIA_STATUS_NOT_FOUND;
-  const char *problem_message = NULL;
+  wia_status_t problem = WIA_STATUS_OK;
+  char problem_message[WIA__TEXT_SIZE];
   bool offered = false;
   for (uint32_t i = 0; i < offer->count; ++i) {
     const wia_driver_t *table = offer->tables[i];
-    const char *message;
-    const wia_status_t status = wia__check_table(table, offer->minor, &message);
+    char message[WIA__TEXT_SIZE];
+    const wia_status_t status = wia__check_table(table, offer->minor, message);
     if (!wia__has_name(table)) { /* the fault of the record that led here, if it gets no better */
       problem = status;
-      problem_message = message;
+      memcpy(problem_message, message, sizeof message);
       continue;
     }
     wia__record_t *record = find_offered(library, table->name);
     offered |= record == asked;
     if (record == NULL || !record->owner || atomic_load(&record->driver) != NULL) continue;
     if (status != WIA_STATUS_OK)
-      wia__refuse_record(record, status, message, "");
+      wia__refuse_record(record, status, wia__text("%s", message), "");
     else
       (void)wia__install_driver(record, table); /* short of memory: whoever asks tries again */
   }
   if (offered) return;
-  if (problem_message == NULL)
-    problem_message =
-        wia__text("the driver library %s has no driver \"%s\"; it has: %s. Correct the name in %s",
-                  asked->library, asked->shown.name, offered_names(offer), asked->shown.source);
-  wia__refuse_record(asked, problem, problem_message, "");
+  if (problem != WIA_STATUS_OK)
+    wia__refuse_record(asked, problem, wia__text("%s", problem_message), "");
+  else
+    wia__refuse_record(asked, WIA_STATUS_NOT_FOUND, explain_misnamed(asked, offer), "");
 }
 
 /* -- kinds of drivers; outside the mutex ---------------------------------------------------------
  */
 
-static const wia__refusal_t no_memory = {
-    .status = WIA_STATUS_RESOURCE_EXHAUSTED,
-    .message = "no memory to load the driver, or no slot is left for it",
-    .cause = ""};
+static bool refuse_no_memory(wia__refusal_t *out_refusal) {
+  return wia__refuse(out_refusal, WIA_STATUS_RESOURCE_EXHAUSTED,
+                     "no memory to load the driver, or no slot is left for it");
+}
 
 /* Negotiates with the record's library unless that was done, and waits for whoever does it. */
 static bool load_library(library_t *library) {
@@ -135,7 +151,7 @@ static bool load_library(library_t *library) {
 }
 
 static bool load_native(wia__record_t *record, wia__refusal_t *out_refusal) {
-  *out_refusal = no_memory;
+  refuse_no_memory(out_refusal); /* unless the record is refused, or all is well */
   pthread_mutex_lock(&wia__records_mutex);
   library_t *library = find_library(record);
   if (library != NULL && load_library(library)) {
@@ -150,34 +166,43 @@ static bool load_native(wia__record_t *record, wia__refusal_t *out_refusal) {
   return loaded;
 }
 
+static wia_status_t check_loaded(const wia__record_t *record, const wia_driver_t *table,
+                                 char out_message[WIA__TEXT_SIZE]) {
+  const wia_status_t status = wia__check_table(table, WIA_DRIVER_ABI_MINOR, out_message);
+  if (status != WIA_STATUS_OK || strcmp(table->name, record->shown.name) == 0) return status;
+  snprintf(out_message, WIA__TEXT_SIZE,
+           "entry point %.200s is named \"%s\", and its driver has the name \"%s\"; expected the "
+           "same",
+           record->shown.source, record->shown.name, table->name);
+  return WIA_STATUS_INVALID_ARGUMENT;
+}
+
 static bool load_python(wia__record_t *record, wia__refusal_t *out_refusal) {
   const wia__bridge_t *bridge;
+  const char *problem, *message = "", *cause = "";
+  if (wia__start_python(&bridge, &problem) != WIA__PYTHON_READY)
+    return wia__refuse(out_refusal, WIA_STATUS_UNAVAILABLE, "Python can't be started: %s", problem);
   const wia_driver_t *table = NULL;
-  *out_refusal = (wia__refusal_t){.status = WIA_STATUS_UNAVAILABLE, .cause = ""};
-  if (wia__start_python(&bridge, &out_refusal->message) != WIA__PYTHON_READY) return false;
   wia_error_t error;
   wia__init_error(&error);
   wia_status_t status = bridge->load(record->shown.name, record->shown.source,
                                      wia__driver_timeout_ns(), &table, &error);
-  error.message[sizeof error.message - 1] = '\0';
-  const char *message = "", *cause = "";
   if (status != WIA_STATUS_OK) {
+    error.message[sizeof error.message - 1] = '\0';
     message = wia__text("the driver from entry point %s can't be loaded: %s", record->shown.source,
                         wia__error_message(&error));
     cause = wia__text("%s", wia__error_cause(&error));
-  } else if ((status = wia__check_table(table, WIA_DRIVER_ABI_MINOR, &message)) == WIA_STATUS_OK &&
-             strcmp(table->name, record->shown.name) != 0) {
-    status = WIA_STATUS_INVALID_ARGUMENT;
-    message = wia__text("entry point %s is named \"%s\", and its driver has the name \"%s\"; "
-                        "expected the same",
-                        record->shown.source, record->shown.name, table->name);
+  } else {
+    char text[WIA__TEXT_SIZE];
+    status = check_loaded(record, table, text);
+    if (status != WIA_STATUS_OK) message = wia__text("%s", text);
   }
   wia__drop_error(&error);
   pthread_mutex_lock(&wia__records_mutex);
   if (status != WIA_STATUS_OK)
     wia__refuse_record(record, status, message, cause);
   else if (wia__install_driver(record, table) != WIA_STATUS_OK)
-    *out_refusal = no_memory;
+    refuse_no_memory(out_refusal);
   const bool loaded = atomic_load(&record->driver) != NULL;
   pthread_mutex_unlock(&wia__records_mutex);
   return loaded;
@@ -198,10 +223,8 @@ bool wia__load_record(wia__record_t *record, wia__refusal_t *out_refusal) {
   pthread_mutex_lock(&wia__records_mutex);
   if (record->loading && is_loading_for(record)) {
     pthread_mutex_unlock(&wia__records_mutex);
-    *out_refusal = (wia__refusal_t){.status = WIA_STATUS_FAILED_PRECONDITION,
-                                    .message = "the driver asked for itself while it was loaded",
-                                    .cause = ""};
-    return false;
+    return wia__refuse(out_refusal, WIA_STATUS_FAILED_PRECONDITION,
+                       "the driver asked for itself while it was loaded");
   }
   while (record->loading) pthread_cond_wait(&wia__records_changed, &wia__records_mutex);
   bool loaded = atomic_load(&record->driver) != NULL;
@@ -217,10 +240,7 @@ bool wia__load_record(wia__record_t *record, wia__refusal_t *out_refusal) {
     record->loading = false;
     pthread_cond_broadcast(&wia__records_changed);
   }
-  if (record->shown.state == WIA_DRIVER_STATE_REFUSED)
-    *out_refusal = (wia__refusal_t){.status = record->shown.status,
-                                    .message = record->shown.message,
-                                    .cause = record->shown.cause};
+  if (record->shown.state == WIA_DRIVER_STATE_REFUSED) wia__refuse_as(out_refusal, record);
   pthread_mutex_unlock(&wia__records_mutex);
   return loaded;
 }

@@ -14,7 +14,6 @@
 enum { FILE_LIMIT = 64 * 1024, SHOWN = 60 };
 
 static const char suffix[] = ".manifest";
-static const char keys_text[] = "the keys are name, library, abi, priority and default";
 
 enum { KEY_NAME, KEY_LIBRARY, KEY_ABI, KEY_PRIORITY, KEY_DEFAULT, KEY_COUNT };
 static const char *const keys[KEY_COUNT] = {"name", "library", "abi", "priority", "default"};
@@ -24,7 +23,8 @@ typedef struct reader_t {
   wia__manifest_t *manifest;
   const char *folder_end; /* of the manifest's path: behind its last slash */
   const char *path;
-  const char *unknown_problem; /* held back until abi is known */
+  uint32_t unknown_line; /* of the first unknown key, held back until abi is known; 0: none */
+  char unknown_key[SHOWN + 1];
   uint32_t lines_of_keys[KEY_COUNT];
 } reader_t;
 
@@ -151,9 +151,10 @@ static const char *read_line(reader_t *reader, uint32_t number, char *line) {
   int key = 0;
   while (key < KEY_COUNT && strcmp(name, keys[key]) != 0) ++key;
   if (key == KEY_COUNT) {
-    if (reader->unknown_problem == NULL)
-      reader->unknown_problem =
-          wia__text("line %u has the unknown key \"%.*s\"; %s", number, SHOWN, name, keys_text);
+    if (reader->unknown_line == 0) {
+      reader->unknown_line = number;
+      snprintf(reader->unknown_key, sizeof reader->unknown_key, "%s", name);
+    }
     return NULL;
   }
   if (reader->lines_of_keys[key] != 0)
@@ -186,7 +187,10 @@ static const char *read_lines(reader_t *reader, char *text, size_t size) {
   const bool newer =
       manifest->abi_major > WIA_DRIVER_ABI_MAJOR ||
       (manifest->abi_major == WIA_DRIVER_ABI_MAJOR && manifest->abi_minor > WIA_DRIVER_ABI_MINOR);
-  return newer ? NULL : reader->unknown_problem;
+  if (newer || reader->unknown_line == 0) return NULL;
+  return wia__text("line %u has the unknown key \"%s\"; the keys are name, library, abi, priority "
+                   "and default",
+                   reader->unknown_line, reader->unknown_key);
 }
 
 bool wia__read_manifest(const char *path, wia__manifest_t *out_manifest, const char **out_problem) {

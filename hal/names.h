@@ -22,8 +22,10 @@ bool wia__is_enabled(const char *driver, const char *patterns);
 /* Changes of one character that make one name of the other. */
 uint32_t wia__name_distance(const char *name, const char *other);
 
-/* A formatted text that lives as long as the process; never NULL: when memory is short it is a
- * text that says so. */
+/* A formatted text that lives as long as the process, for records; never NULL: when memory is short
+ * it is a text that says so. What is told to a caller only is made in a buffer, or a program that
+ * asks again and again would grow. */
+enum { WIA__TEXT_SIZE = 1024 };
 const char *wia__text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -1,13 +1,13 @@
 #include "negotiate.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "env.h"
 #include "host.h"
 #include "job.h"
-#include "names.h"
 
 static const char entry_name[] = "wia_negotiate_driver";
 static const int64_t SECOND_NS = 1000000000;
@@ -29,7 +29,7 @@ typedef struct negotiation_job_t {
   wia_status_t status;
   wia_negotiation_t negotiation;
   wia_error_t error;
-  const char *message, *cause;
+  char *message, *cause;
 } negotiation_job_t;
 
 static void run_negotiation(wia__job_t *argument) {
@@ -44,8 +44,8 @@ static void run_negotiation(wia__job_t *argument) {
   job->status = negotiate(&job->negotiation, &job->error);
   if (job->status != WIA_STATUS_OK) {
     job->error.message[sizeof job->error.message - 1] = '\0';
-    job->message = wia__text("%s", wia__error_message(&job->error));
-    job->cause = wia__text("%s", wia__error_cause(&job->error));
+    job->message = strdup(wia__error_message(&job->error));
+    job->cause = strdup(wia__error_cause(&job->error));
   }
   wia__drop_error(&job->error);
 }
@@ -53,6 +53,8 @@ static void run_negotiation(wia__job_t *argument) {
 static void destroy_negotiation(wia__job_t *argument) {
   negotiation_job_t *job = (negotiation_job_t *)argument;
   free(job->loader_text);
+  free(job->message);
+  free(job->cause);
   free(job);
 }
 
@@ -71,22 +73,26 @@ static wia_status_t known_status(wia_status_t status) {
   return known ? status : WIA_STATUS_INTERNAL;
 }
 
+static const char *or_empty(const char *text) { return text != NULL ? text : ""; }
+
 static void take_answer(const negotiation_job_t *job, wia__offer_t *offer) {
   const wia_negotiation_t *answer = &job->negotiation;
+  char text[WIA__TEXT_SIZE];
   if (!job->usable) {
     refuse(offer, WIA_STATUS_UNAVAILABLE,
            wia__text("the driver library %s can't be used; the cause has the loader's words",
                      job->library),
-           wia__text("%s", job->loader_text != NULL ? job->loader_text : ""));
+           wia__text("%s", or_empty(job->loader_text)));
   } else if (job->status != WIA_STATUS_OK) {
+    const char *message = or_empty(job->message);
     refuse(offer, known_status(job->status),
            wia__text("%s() of %s returned %s (%d)%s%s", entry_name, job->library,
                      wia_get_status_name(job->status), (int)job->status,
-                     job->message[0] != '\0' ? ": " : "", job->message),
-           job->cause);
-  } else if ((offer->message = wia__check_version(answer->driver_major, answer->driver_minor)) !=
-             NULL) {
-    offer->status = WIA_STATUS_INCOMPATIBLE;
+                     message[0] != '\0' ? ": " : "", message),
+           wia__text("%s", or_empty(job->cause)));
+  } else if (wia__check_version(answer->driver_major, answer->driver_minor, text) !=
+             WIA_STATUS_OK) {
+    refuse(offer, WIA_STATUS_INCOMPATIBLE, wia__text("%s", text), "");
   } else if (answer->driver_count == 0 || answer->driver_count > WIA__MAX_OFFERED ||
              answer->drivers == NULL) {
     refuse(offer, WIA_STATUS_INVALID_ARGUMENT,
@@ -102,10 +108,10 @@ static void take_answer(const negotiation_job_t *job, wia__offer_t *offer) {
   }
 }
 
-static void refuse_transient(wia__offer_t *offer, const char *library) {
+static void refuse_transient(wia__offer_t *offer) {
   offer->transient = true;
   refuse(offer, WIA_STATUS_RESOURCE_EXHAUSTED,
-         wia__text("no memory or no thread to load the driver library %s", library), "");
+         "no memory, or no thread, to load the driver library", "");
 }
 
 void wia__negotiate(const char *library, wia__offer_t *out_offer) {
@@ -113,11 +119,10 @@ void wia__negotiate(const char *library, wia__offer_t *out_offer) {
   const int64_t timeout_ns = wia__driver_timeout_ns();
   negotiation_job_t *job = calloc(1, sizeof *job);
   if (job == NULL) {
-    refuse_transient(out_offer, library);
+    refuse_transient(out_offer);
     return;
   }
   job->library = library;
-  job->message = job->cause = "";
   job->negotiation = (wia_negotiation_t){.struct_size = sizeof job->negotiation,
                                          .core_major = WIA_DRIVER_ABI_MAJOR,
                                          .core_minor = WIA_DRIVER_ABI_MINOR,
@@ -142,7 +147,7 @@ void wia__negotiate(const char *library, wia__offer_t *out_offer) {
            "");
     break;
   default:
-    refuse_transient(out_offer, library);
+    refuse_transient(out_offer);
     break;
   }
   wia__drop_job(&job->job);
@@ -151,12 +156,22 @@ void wia__negotiate(const char *library, wia__offer_t *out_offer) {
 /* -- versions and tables -------------------------------------------------------------------------
  */
 
-const char *wia__check_version(uint32_t major, uint32_t minor) {
-  if (major == WIA_DRIVER_ABI_MAJOR) return NULL;
-  return wia__text(
-      "the driver was built for driver ABI %u.%u, this library has %d.%d; expected the "
-      "same major version: install a driver made for ABI %d",
-      major, minor, WIA_DRIVER_ABI_MAJOR, WIA_DRIVER_ABI_MINOR, WIA_DRIVER_ABI_MAJOR);
+static wia_status_t explain(wia_status_t status, char *out_message, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static wia_status_t explain(wia_status_t status, char *out_message, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(out_message, WIA__TEXT_SIZE, format, arguments);
+  va_end(arguments);
+  return status;
+}
+
+wia_status_t wia__check_version(uint32_t major, uint32_t minor, char out_message[WIA__TEXT_SIZE]) {
+  if (major == WIA_DRIVER_ABI_MAJOR) return WIA_STATUS_OK;
+  return explain(WIA_STATUS_INCOMPATIBLE, out_message,
+                 "the driver was built for driver ABI %u.%u, this library has %d.%d; expected the "
+                 "same major version: install a driver made for ABI %d",
+                 major, minor, WIA_DRIVER_ABI_MAJOR, WIA_DRIVER_ABI_MINOR, WIA_DRIVER_ABI_MAJOR);
 }
 
 typedef struct entry_t {
@@ -183,34 +198,29 @@ bool wia__has_name(const wia_driver_t *table) {
   return table != NULL && table->struct_size >= FIRST_SIZE && wia__is_driver_name(table->name);
 }
 
-wia_status_t wia__check_table(const wia_driver_t *table, uint32_t minor, const char **out_message) {
-  if (table == NULL) {
-    *out_message = "the driver's table is NULL";
-    return WIA_STATUS_INVALID_ARGUMENT;
-  }
-  if (table->struct_size < FIRST_SIZE) {
-    *out_message = wia__text("the driver's table has struct_size %u; expected at least %u, up to "
-                             "and including prepare: set it to sizeof(wia_driver_t)",
-                             table->struct_size, FIRST_SIZE);
-    return WIA_STATUS_INCOMPATIBLE;
-  }
-  if (!wia__is_driver_name(table->name)) {
-    *out_message = wia__text("the driver's table has the name \"%.80s\"; expected a lower-case "
-                             "letter, then lower-case letters, digits and _, at most 63 in all",
-                             table->name != NULL ? table->name : "(NULL)");
-    return WIA_STATUS_INVALID_ARGUMENT;
-  }
-  if (table->flags != 0 && minor <= WIA_DRIVER_ABI_MINOR) {
-    *out_message = wia__text("the table of driver \"%s\" has flags 0x%x; ABI %d.%u has none",
-                             table->name, table->flags, WIA_DRIVER_ABI_MAJOR, minor);
-    return WIA_STATUS_INVALID_ARGUMENT;
-  }
-  for (size_t i = 0; i < sizeof required / sizeof required[0]; ++i) {
-    if (has_entry(table, required[i].offset)) continue;
-    *out_message = wia__text("the table of driver \"%s\" has NULL for %s, which is required",
-                             table->name, required[i].name);
-    return WIA_STATUS_INVALID_ARGUMENT;
-  }
+wia_status_t wia__check_table(const wia_driver_t *table, uint32_t minor,
+                              char out_message[WIA__TEXT_SIZE]) {
+  const wia_status_t invalid = WIA_STATUS_INVALID_ARGUMENT;
+  if (table == NULL) return explain(invalid, out_message, "the driver's table is NULL");
+  if (table->struct_size < FIRST_SIZE)
+    return explain(WIA_STATUS_INCOMPATIBLE, out_message,
+                   "the driver's table has struct_size %u; expected at least %u, up to and "
+                   "including prepare: set it to sizeof(wia_driver_t)",
+                   table->struct_size, FIRST_SIZE);
+  if (!wia__is_driver_name(table->name))
+    return explain(invalid, out_message,
+                   "the driver's table has the name \"%.80s\"; expected a lower-case letter, then "
+                   "lower-case letters, digits and _, at most 63 in all",
+                   table->name != NULL ? table->name : "(NULL)");
+  if (table->flags != 0 && minor <= WIA_DRIVER_ABI_MINOR)
+    return explain(invalid, out_message,
+                   "the table of driver \"%s\" has flags 0x%x; ABI %d.%u has none", table->name,
+                   table->flags, WIA_DRIVER_ABI_MAJOR, minor);
+  for (size_t i = 0; i < sizeof required / sizeof required[0]; ++i)
+    if (!has_entry(table, required[i].offset))
+      return explain(invalid, out_message,
+                     "the table of driver \"%s\" has NULL for %s, which is required", table->name,
+                     required[i].name);
   return WIA_STATUS_OK;
 }
 

@@ -5,10 +5,11 @@
 #include <stdbool.h>
 
 #include "device.h"
+#include "names.h"
 
 enum { WIA__MAX_OFFERED = 64 }; /* drivers in one library */
 
-/* A refusal when status isn't OK. Its texts are from wia__text(). */
+/* A refusal when status isn't OK. Its texts live as long as the process. */
 typedef struct wia__offer_t {
   wia_status_t status;
   bool transient; /* refused for want of memory or threads: worth another try */
@@ -24,11 +25,12 @@ void wia__negotiate(const char *library, wia__offer_t *out_offer);
 /* WIA_DRIVER_TIMEOUT. */
 int64_t wia__driver_timeout_ns(void);
 
-/* Checks the driver ABI version that a driver was built for. NULL, or why it doesn't fit. */
-const char *wia__check_version(uint32_t major, uint32_t minor);
+/* Checks the driver ABI version that a driver was built for: OK, or INCOMPATIBLE and why. */
+wia_status_t wia__check_version(uint32_t major, uint32_t minor, char out_message[WIA__TEXT_SIZE]);
 
-/* Checks a table; OK, or INCOMPATIBLE or INVALID_ARGUMENT with *out_message. */
-wia_status_t wia__check_table(const wia_driver_t *table, uint32_t minor, const char **out_message);
+/* Checks a table: OK, or INCOMPATIBLE or INVALID_ARGUMENT and why. */
+wia_status_t wia__check_table(const wia_driver_t *table, uint32_t minor,
+                              char out_message[WIA__TEXT_SIZE]);
 
 /* Whether it is a table of sufficient size with a well-formed name. */
 bool wia__has_name(const wia_driver_t *table);

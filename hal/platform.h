@@ -13,8 +13,8 @@ int64_t wia__now_ns(void);
 /* Initialises a condition variable that waits on the monotonic clock. Returns an errno value. */
 int wia__init_condition(pthread_cond_t *condition);
 
-/* Waits on it until deadline_ns (as wia__now_ns), or without end below 0. False: the deadline passed.
- * As with any condition variable it may also wake without reason. */
+/* Waits on it until deadline_ns (as wia__now_ns), or without end below 0. False: the deadline
+ * passed. As with any condition variable it may also wake without reason. */
 bool wia__wait_condition(pthread_cond_t *condition, pthread_mutex_t *mutex, int64_t deadline_ns);
 
 /* The deadline of a time-out that starts now; -1 for one without end. Saturates. */
@@ -28,8 +28,8 @@ const char *wia__get_environment(const char *name);
 void *wia__load_library(const char *path, bool global, char **out_error);
 void *wia__find_symbol(void *library, const char *name, char **out_error);
 
-/* The folder of the file that this library was loaded from, links resolved; "" when it can't be told.
- * The same string each time. */
+/* The folder of the file that this library was loaded from, links resolved; "" when it can't be
+ * told. The same string each time. */
 const char *wia__library_folder(void);
 
 /* Starts a detached thread that has all signals blocked. Returns an errno value. */

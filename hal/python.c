@@ -1,6 +1,8 @@
 #include "python.h"
 
+#include <limits.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,8 +73,8 @@ static const char *load_python_library(void) {
 static const char *start_bridge(void) {
   const char *problem = load_python_library();
   if (problem != NULL) return problem;
-  const char *path = wia__text("%s/../%s", wia__library_folder(), WIA_BRIDGE_FILE);
-  char *text;
+  char path[PATH_MAX + sizeof WIA_BRIDGE_FILE + 4], *text;
+  snprintf(path, sizeof path, "%s/../%s", wia__library_folder(), WIA_BRIDGE_FILE);
   void *library = wia__load_library(path, false, &text);
   void *symbol = library != NULL ? wia__find_symbol(library, "wia_bridge_start", &text) : NULL;
   if (symbol == NULL) {

@@ -1,5 +1,6 @@
 #include "records.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,28 +89,34 @@ wia__record_t *wia__find_refused(const char *name) {
   return NULL;
 }
 
-const char *wia__known_names(const char *name) {
-  char list[512] = "none";
-  size_t length = 0;
+static const char *find_near(const char *name) {
   const char *near = NULL;
   uint32_t least = 3; /* farther names are no typing error */
   for (const wia__record_t *record = first; record != NULL; record = record->next) {
     if (!record->owner) continue;
-    const char *known = record->shown.name;
-    const uint32_t distance = wia__name_distance(name, known);
-    if (distance < least && distance < strlen(known)) {
-      least = distance;
-      near = known;
-    }
-    const size_t size = strlen(known);
-    if (length + size + 3 > sizeof list) continue;
-    if (length > 0) {
-      memcpy(list + length, ", ", 2);
-      length += 2;
-    }
-    memcpy(list + length, known, size + 1);
-    length += size;
+    const uint32_t distance = wia__name_distance(name, record->shown.name);
+    if (distance >= least || distance >= strlen(record->shown.name)) continue;
+    least = distance;
+    near = record->shown.name;
   }
-  if (near == NULL) return wia__text("known drivers: %s", list);
-  return wia__text("did you mean \"%s\"? known drivers: %s", near, list);
+  return near;
+}
+
+void wia__list_names(const char *name, char out_text[WIA__NAMES_SIZE]) {
+  const char *near = find_near(name);
+  int length = near == NULL ? snprintf(out_text, WIA__NAMES_SIZE, "known drivers:")
+                            : snprintf(out_text, WIA__NAMES_SIZE,
+                                       "did you mean \"%s\"? known drivers:", near);
+  const char *separator = " ";
+  for (const wia__record_t *record = first; record != NULL; record = record->next) {
+    if (!record->owner) continue;
+    if (length + strlen(record->shown.name) + sizeof ", ..." > WIA__NAMES_SIZE) {
+      snprintf(out_text + length, (size_t)(WIA__NAMES_SIZE - length), ", ...");
+      return;
+    }
+    length += snprintf(out_text + length, (size_t)(WIA__NAMES_SIZE - length), "%s%s", separator,
+                       record->shown.name);
+    separator = ", ";
+  }
+  if (separator[0] == ' ') snprintf(out_text + length, (size_t)(WIA__NAMES_SIZE - length), " none");
 }

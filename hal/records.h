@@ -43,7 +43,8 @@ wia__record_t *wia__first_record(void);
 wia__record_t *wia__find_owner(const char *name);
 /* A refused or disabled record of that name, or NULL. */
 wia__record_t *wia__find_refused(const char *name);
-/* A wia__text() for the user: the names that can be asked for, and one that is near. */
-const char *wia__known_names(const char *name);
+/* For the user: the names that can be asked for, and one that is near. */
+enum { WIA__NAMES_SIZE = 512 };
+void wia__list_names(const char *name, char out_text[WIA__NAMES_SIZE]);
 
 #endif

@@ -1,6 +1,7 @@
 #include "registry.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "discovery.h"
 #include "drivers.h"
@@ -9,13 +10,8 @@
 #include "object.h"
 #include "slots.h"
 
-static bool refuse(wia__refusal_t *out_refusal, wia_status_t status, const char *message) {
-  *out_refusal = (wia__refusal_t){.status = status, .message = message, .cause = ""};
-  return false;
-}
-
 static bool refuse_search(wia__refusal_t *out_refusal) {
-  return refuse(out_refusal, WIA_STATUS_RESOURCE_EXHAUSTED, "no memory to look for drivers");
+  return wia__refuse(out_refusal, WIA_STATUS_RESOURCE_EXHAUSTED, "no memory to look for drivers");
 }
 
 /* -- by name -------------------------------------------------------------------------------------
@@ -31,25 +27,22 @@ static wia__record_t *find_owner(const char *name) {
 /* Why there is no driver of that name, after all places were looked through. */
 static bool explain_absence(const char *name, wia__python_t python, const char *python_problem,
                             wia__refusal_t *out_refusal) {
+  char known[WIA__NAMES_SIZE];
   pthread_mutex_lock(&wia__records_mutex);
   const wia__record_t *refused = wia__find_refused(name);
-  if (refused != NULL)
-    *out_refusal = (wia__refusal_t){.status = refused->shown.status,
-                                    .message = refused->shown.message,
-                                    .cause = refused->shown.cause};
-  const char *known = refused == NULL ? wia__known_names(name) : "";
+  if (refused != NULL) wia__refuse_as(out_refusal, refused);
+  wia__list_names(name, known);
   pthread_mutex_unlock(&wia__records_mutex);
   if (refused != NULL) return false;
   if (python == WIA__PYTHON_FAILED)
-    return refuse(out_refusal, WIA_STATUS_UNAVAILABLE,
-                  wia__text("no native driver is named \"%s\" (%s), and Python drivers can't be "
-                            "looked for: %s",
-                            name, known, python_problem));
-  return refuse(out_refusal, WIA_STATUS_NOT_FOUND,
-                wia__text("no driver is named \"%s\"; %s%s", name, known,
-                          python == WIA__PYTHON_ABSENT ? " (native ones only: this library was "
-                                                         "built without Python)"
-                                                       : ""));
+    return wia__refuse(out_refusal, WIA_STATUS_UNAVAILABLE,
+                       "no native driver is named \"%s\" (%s), and Python drivers can't be looked "
+                       "for: %s",
+                       name, known, python_problem);
+  return wia__refuse(
+      out_refusal, WIA_STATUS_NOT_FOUND, "no driver is named \"%s\"; %s%s", name, known,
+      python == WIA__PYTHON_ABSENT ? " (native ones only: this library was built without Python)"
+                                   : "");
 }
 
 /* The record of a name, or NULL with a refusal. */
@@ -62,10 +55,10 @@ static wia__record_t *find_record(const char *name, wia__refusal_t *out_refusal)
   if (record != NULL) return record;
   const char *patterns = wia__env_text(WIA__ENV_DRIVERS);
   if (!wia__is_enabled(name, patterns)) {
-    refuse(out_refusal, WIA_STATUS_NOT_FOUND,
-           wia__text("a driver named \"%s\" is switched off by WIA_DRIVERS=%s; add \"%s\" at its "
-                     "end to use it",
-                     name, patterns, name));
+    wia__refuse(out_refusal, WIA_STATUS_NOT_FOUND,
+                "a driver named \"%s\" is switched off by WIA_DRIVERS=%s; add \"%s\" at its end to "
+                "use it",
+                name, patterns, name);
     return NULL;
   }
   const char *problem = NULL;
@@ -80,9 +73,9 @@ static bool load_slot(wia__record_t *record, wia__slot_t **out_slot, wia__refusa
   *out_slot = wia__give_slot(record);
   pthread_mutex_unlock(&wia__records_mutex);
   if (*out_slot == NULL)
-    return refuse(out_refusal, WIA_STATUS_RESOURCE_EXHAUSTED,
-                  wia__text("no memory, or none of %d slots is left, for driver \"%s\"",
-                            WIA__MAX_SLOTS, record->shown.name));
+    return wia__refuse(out_refusal, WIA_STATUS_RESOURCE_EXHAUSTED,
+                       "no memory, or none of %d slots is left, for driver \"%s\"", WIA__MAX_SLOTS,
+                       record->shown.name);
   return wia__load_record(record, out_refusal);
 }
 
@@ -98,15 +91,17 @@ bool wia__load_default(wia__slot_t **out_slot, wia__refusal_t *out_refusal) {
   if (wia__discover_native() != WIA_STATUS_OK) return refuse_search(out_refusal);
   const char *reason, *name = wia__default_name(&reason);
   if (name[0] == '\0')
-    return refuse(out_refusal, WIA_STATUS_INVALID_ARGUMENT,
-                  wia__text("WIA_DEFAULT_DEVICE is \"%s\"; expected the name of a driver, for "
-                            "example npu",
-                            wia__env_text(WIA__ENV_DEFAULT_DEVICE)));
-  if (wia__load_driver(name, out_slot, out_refusal)) return true;
-  out_refusal->message = wia__text(
-      "the default driver is \"%s\", %s, and can't be used: %s. Set WIA_DEFAULT_DEVICE to "
-      "the name of another driver, or name a device",
-      name, reason, out_refusal->message);
+    return wia__refuse(out_refusal, WIA_STATUS_INVALID_ARGUMENT,
+                       "WIA_DEFAULT_DEVICE is \"%s\"; expected the name of a driver, for example "
+                       "npu",
+                       wia__env_text(WIA__ENV_DEFAULT_DEVICE));
+  wia__refusal_t why;
+  if (wia__load_driver(name, out_slot, &why)) return true;
+  wia__refuse(out_refusal, why.status,
+              "the default driver is \"%s\", %s, and can't be used: %s. Set WIA_DEFAULT_DEVICE to "
+              "the name of another driver, or name a device",
+              name, reason, why.message);
+  out_refusal->cause = why.cause;
   return false;
 }
 
@@ -153,22 +148,16 @@ static wia_status_t discover(void) {
   return wia__fail(status, "no memory to look for drivers");
 }
 
-static wia_status_t register_driver(const wia_driver_t *table, uint32_t major, uint32_t minor) {
-  if (table == NULL) return wia__null("driver");
-  const char *message = wia__check_version(major, minor);
-  if (message != NULL) return wia__fail(WIA_STATUS_INCOMPATIBLE, "%s", message);
-  wia_status_t status = wia__check_table(table, minor, &message);
-  if (status != WIA_STATUS_OK) return wia__fail(status, "%s", message);
-  status = discover();
-  if (status != WIA_STATUS_OK) return status;
-  const char *name = wia__text("%s", table->name);
-  wia__record_t *record =
-      wia__make_record(WIA_DRIVER_KIND_MEMORY, name, "registered by the process");
-  if (record == NULL)
-    return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no memory to register driver \"%s\"", name);
+/* Adds a record unless its name is taken; *out_owner is then by whom. */
+static wia_status_t add_registered(wia__record_t *record, const wia_driver_t *table,
+                                   const char **out_owner) {
+  wia_status_t status = WIA_STATUS_OK;
   pthread_mutex_lock(&wia__records_mutex);
-  const wia__record_t *owner = wia__find_owner(name);
-  if (owner == NULL) {
+  const wia__record_t *owner = wia__find_owner(record->shown.name);
+  if (owner != NULL) {
+    *out_owner = owner->shown.source;
+    status = WIA_STATUS_ALREADY_EXISTS;
+  } else {
     wia__add_record(record);
     if (record->owner) status = wia__install_driver(record, table);
     if (status != WIA_STATUS_OK) {
@@ -177,15 +166,33 @@ static wia_status_t register_driver(const wia_driver_t *table, uint32_t major, u
     }
   }
   pthread_mutex_unlock(&wia__records_mutex);
-  if (owner != NULL) {
+  return status;
+}
+
+static wia_status_t register_driver(const wia_driver_t *table, uint32_t major, uint32_t minor) {
+  if (table == NULL) return wia__null("driver");
+  char message[WIA__TEXT_SIZE];
+  wia_status_t status = wia__check_version(major, minor, message);
+  if (status == WIA_STATUS_OK) status = wia__check_table(table, minor, message);
+  if (status != WIA_STATUS_OK) return wia__fail(status, "%s", message);
+  status = discover();
+  if (status != WIA_STATUS_OK) return status;
+  char *name = strdup(table->name);
+  wia__record_t *record =
+      name != NULL ? wia__make_record(WIA_DRIVER_KIND_MEMORY, name, "the process itself") : NULL;
+  const char *owner = "";
+  status = record != NULL ? add_registered(record, table, &owner) : WIA_STATUS_RESOURCE_EXHAUSTED;
+  if (status == WIA_STATUS_OK) return status;
+  if (record == NULL || status == WIA_STATUS_ALREADY_EXISTS) { /* else it is in the list */
     free(record);
-    return wia__fail(WIA_STATUS_ALREADY_EXISTS,
+    free(name);
+  }
+  if (status == WIA_STATUS_ALREADY_EXISTS)
+    return wia__fail(status,
                      "the name \"%s\" is taken by the driver from %s; register this one under "
                      "another name",
-                     name, owner->shown.source);
-  }
-  if (status == WIA_STATUS_OK) return status;
-  return wia__fail(status, "no memory, or no slot is left, for driver \"%s\"", name);
+                     table->name, owner);
+  return wia__fail(status, "no memory, or no slot is left, for driver \"%s\"", table->name);
 }
 
 WIA_API wia_status_t wia_register_driver(const wia_driver_t *driver, uint32_t abi_major,

@@ -101,10 +101,10 @@ static void test_register(void) {
   CHECK(id >= 256); /* not the default slot */
   /* registry.c: wia__find_owner before the record is added; discover() before that. */
   CHECK_STATUS(wia_register_driver(&twin, 1, 0), WIA_STATUS_ALREADY_EXISTS);
-  CHECK_MESSAGE("the name \"in_memory\" is taken by the driver from registered by the process");
+  CHECK_MESSAGE("the name \"in_memory\" is taken by the driver from the process itself");
   CHECK_STATUS(wia_register_driver(&taken, 1, 0), WIA_STATUS_ALREADY_EXISTS);
   CHECK_MESSAGE("good.manifest");
-  const wia_load_record_t record = find_record("registered by the process", "in_memory");
+  const wia_load_record_t record = find_record("the process itself", "in_memory");
   CHECK(record.kind == WIA_DRIVER_KIND_MEMORY);
   CHECK(record.state == WIA_DRIVER_STATE_LOADED);
   CHECK(strcmp(record.version, "1.2.3") == 0);
@@ -267,7 +267,7 @@ static void test_disabled_in_memory(void) {
   tiny_make(&table, "in_memory");
   CHECK_STATUS(wia_register_driver(&table, 1, 0), WIA_STATUS_OK);
   check_absent("in_memory", WIA_STATUS_NOT_FOUND, "switched off by WIA_DRIVERS=-in_memory");
-  CHECK(find_record("by the process", "in_memory").state == WIA_DRIVER_STATE_DISABLED);
+  CHECK(find_record("the process itself", "in_memory").state == WIA_DRIVER_STATE_DISABLED);
   remove_folder(folder);
 }
 
