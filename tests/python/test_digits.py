@@ -93,7 +93,7 @@ def test_agrees_with_numpy_by_hand(program: Program, tmp_path: Path) -> None:
 def with_bound(images: Array, weights: Mapping[str, Array]) -> tuple[Array, Array]:
     """Return the logits in float64, and how far off float32 can be in any order of summation.
 
-    A sum of n products and a bias has an error of at most g = m u / (1 - m u), m = n + 1, u = 2^-24,
+    A sum of n products and a bias has an error of at most m u / (1 - m u), m = n + 1, u = 2^-24,
     times the sum of absolute values (Higham, Accuracy and Stability of Numerical Algorithms, 3.1),
     plus what the errors of its inputs add up to. ReLU and maximum don't enlarge an error.
     """

@@ -48,19 +48,22 @@ def dynamic(path: Path, tag: str) -> list[str]:
     return re.findall(rf"\({tag}\).*\[(.*)\]", output("readelf", "--dynamic", "--wide", path))
 
 
+def declared_in(folder: Path) -> set[str]:
+    """The functions that the headers of a folder mark as exported."""
+    text = "".join(path.read_text(encoding="utf-8") for path in folder.rglob("*.h"))
+    return set(re.findall(r"^WIA_API[^;(]*?(\w+)\(", text, re.MULTILINE))
+
+
 def test_the_library_exports_wia_only() -> None:
     symbols = output("nm", "--dynamic", "--defined-only", LIBRARY).split()[2::3]
     assert symbols
     assert [name for name in symbols if not name.startswith("wia_")] == []
-    internal = {name for name in symbols if name.startswith("wia__")}
-    for_the_bridge = (ROOT / "hal" / "registry.h").read_text(encoding="utf-8")
-    assert internal == set(re.findall(r"^WIA_API[^;(]*?(\w+)\(", for_the_bridge, re.MULTILINE))
+    assert {name for name in symbols if name.startswith("wia__")} == declared_in(ROOT / "hal")
 
 
 def test_every_declared_function_is_exported() -> None:
     symbols = set(output("nm", "--dynamic", "--defined-only", LIBRARY).split()[2::3])
-    text = "".join(path.read_text() for path in (SITE / "include").rglob("*.h"))
-    declared = set(re.findall(r"^WIA_API[^;(]*?(\w+)\(", text, re.MULTILINE))
+    declared = declared_in(SITE / "include")
     assert len(declared) > 50
     assert declared - symbols == set()
 
