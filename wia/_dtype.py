@@ -47,6 +47,8 @@ def dtype_code(dtype: object) -> int:
     import numpy as np
 
     try:
+        if dtype is None:  # for numpy that is float64
+            raise TypeError
         name = np.dtype(dtype).name  # type: ignore[call-overload]
     except TypeError:
         if not isinstance(dtype, str):

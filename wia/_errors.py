@@ -168,7 +168,7 @@ def raise_last_error(status: int) -> NoReturn:
         from threading import get_ident
 
         interrupt = interrupts.pop(get_ident(), None)
-        if interrupt is not None:
+        if interrupt is not None and status == CancelledError.code:
             raise interrupt
     info = new_struct("wia_error_info_t")
     lib.wia_get_last_error(info)

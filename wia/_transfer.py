@@ -32,24 +32,28 @@ def _pointer(array: np.ndarray[Any, Any]) -> Any:
 
 
 def as_array(value: object, code: int | None) -> tuple[np.ndarray[Any, Any], int]:
-    """Any array-like as a row-major array in native byte order, and its dtype's number."""
+    """Any array-like as a row-major array in native byte order, and its dtype's number.
+
+    Arrays are cast; a Python number that the dtype can't hold raises InvalidArgumentError.
+    """
     import numpy as np
 
+    is_array = isinstance(value, np.ndarray | np.generic) or hasattr(value, "__array__")
     try:
-        array = np.asarray(value)
-    except (TypeError, ValueError) as error:
-        raise InvalidArgumentError(f"This is no array: {error}") from None
-    if code is None:
-        is_plain = not isinstance(value, np.ndarray | np.generic) and not hasattr(
-            value, "__array__"
-        )
-        code = _dtype.dtype_code("float32" if is_plain and array.dtype == float else array.dtype)
-    wanted = _dtype.numpy_dtype(code)
-    try:
-        return np.ascontiguousarray(array, wanted).reshape(array.shape), code
+        if code is None or is_array:
+            array = np.asarray(value)
+            if code is None:
+                is_float = array.dtype == float and not is_array
+                code = _dtype.dtype_code("float32" if is_float else array.dtype)
+        else:
+            array = np.array(value, _dtype.numpy_dtype(code))
+        return np.ascontiguousarray(array, _dtype.numpy_dtype(code)).reshape(array.shape), code
+    except WiaError:
+        raise
     except (TypeError, ValueError, OverflowError) as error:
+        wanted = "an array" if code is None else f"an array of {_dtype.NAMES[code]}"
         raise InvalidArgumentError(
-            f"{type(value).__qualname__} of {array.dtype} doesn't convert to {wanted}: {error}"
+            f"{type(value).__qualname__} doesn't convert to {wanted}: {error}"
         ) from None
 
 
@@ -170,7 +174,7 @@ def fill(tensor: Tensor, value: object) -> None:
     """Sets all elements to a number."""
     import numpy as np
 
-    array, code = as_array(np.asarray(value), tensor._code)
+    array, code = as_array(value, tensor._code)
     if array.shape != ():
         raise ArgumentTypeError(f"{value!r} was given to fill with; expected one number.")
     info = tensor._info()
