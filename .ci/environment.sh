@@ -1,8 +1,8 @@
 # Read by run-digits, run-tests and the files beside this one: makes the virtual environment .venv in
 # the work tree and installs wia into it. Says in one line what the machine lacks.
 #
-#   set_up         wia itself
-#   set_up_tools   and what the tests need
+#   set_up                wia itself
+#   set_up_tools EXTRAS   and what these extras of pyproject.toml add
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 case $root in */.ci) root=${root%/.ci} ;; esac
@@ -81,10 +81,10 @@ set_up() {
 
 set_up_tools() {
   set_up
-  tools=$(hash_of pyproject.toml)
+  tools="$1 $(hash_of pyproject.toml)"
   if [ "$(cat "$venv/tools" 2>/dev/null)" != "$tools" ]; then
-    echo "Installing the test tools"
-    pip_install --no-build-isolation "$root[test,docs,numba]"
+    echo "Installing the tools: $1"
+    pip_install --no-build-isolation "$root[$1]"
     echo "$tools" >"$venv/tools"
   fi
 }
