@@ -11,14 +11,13 @@ project = "WIA"
 author = "the WIA authors"
 copyright = author
 version = release = importlib.metadata.version("wia")
-extensions = ["myst_parser", "generated_pages", "sphinx.ext.autodoc"]
+extensions = ["myst_parser", "generated_pages"]
 html_theme = "alabaster"
 html_theme_options = {
     "description": "A hardware abstraction layer for AI accelerators",
     "page_width": "72em",
     "sidebar_width": "16em",
 }
-primary_domain = "c"
 autodoc_typehints = "description"
 autodoc_member_order = "bysource"
 exclude_patterns = ["_ext"]

@@ -3,6 +3,8 @@
 - operations/: from the catalog (hal/generate.py --docs)
 - abi/: one page for each public header
 - environment.rst: from the table in hal/env.h
+
+Docstrings are plain text, so that they read well where they stand; here they are made safe for it.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ INCLUDE = ROOT / "include"
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
+    app.setup_extension("sphinx.ext.autodoc")
     app.connect("config-inited", lambda *_: make_pages(ROOT / "docs" / "generated"))
+    app.connect("autodoc-process-docstring", escape_docstring)
     return {"parallel_read_safe": True}
 
 
@@ -56,6 +60,13 @@ def environment_page() -> str:
         shown = f"``{default}``" if default else "empty"
         lines += [f"``{name}`` (default: {shown})", f"   {escape(described)}", ""]
     return "\n".join(lines)
+
+
+def escape_docstring(
+    app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]
+) -> None:
+    """Make what docstrings say of *inputs, [a-z]* and wia_ plain text; backquotes stay markup."""
+    lines[:] = [re.sub(r"([*|]|_(?=\W|$))", r"\\\1", line) for line in lines]
 
 
 def escape(text: str) -> str:
