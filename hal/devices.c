@@ -102,7 +102,7 @@ static uint32_t count_in_slot(const wia__slot_t *slot, wia__driver_t **out_drive
 /* Gives every usable candidate a slot: those are what the caller walks over. */
 static bool mention_all(void) {
   if (wia__discover_native() != WIA_STATUS_OK) return false;
-  const char *problem; /* stands in the load report */
+  wia__problem_t problem; /* stands in the load report */
   wia__discover_python(&problem);
   bool complete = true;
   pthread_mutex_lock(&wia__records_mutex);

@@ -16,7 +16,7 @@
 typedef enum search_t { SEARCH_NEW, SEARCH_RUNNING, SEARCH_OVER } search_t;
 
 static search_t native_search, python_search; /* guarded by wia__records_mutex */
-static const char *python_problem;
+static wia__problem_t python_problem;
 static _Thread_local bool asking_python; /* on this thread: Python code that calls back */
 
 /* Records that were found and are in no list yet. */
@@ -189,13 +189,14 @@ static void add_python_failure(found_t *found, wia_status_t status, const char *
   append(found, record);
 }
 
-static wia__python_t ask_python(found_t *found, const char **out_problem) {
+static wia__python_t ask_python(found_t *found, wia__problem_t *out_problem) {
   const wia__bridge_t *bridge;
   const wia__python_t outcome = wia__start_python(&bridge, out_problem);
   if (outcome != WIA__PYTHON_READY) {
     if (outcome == WIA__PYTHON_FAILED)
       add_python_failure(found, WIA_STATUS_UNAVAILABLE,
-                         wia__text("Python can't be started: %s", *out_problem), "");
+                         wia__text("Python can't be started: %s", out_problem->message),
+                         out_problem->cause);
     return outcome;
   }
   wia_error_t error;
@@ -203,17 +204,19 @@ static wia__python_t ask_python(found_t *found, const char **out_problem) {
   const wia_status_t status = bridge->discover(add_entry_point, found, &error);
   if (status != WIA_STATUS_OK) {
     error.message[sizeof error.message - 1] = '\0';
-    *out_problem = wia__text("its entry points can't be listed: %s", wia__error_message(&error));
-    add_python_failure(found, status, *out_problem, copy(wia__error_cause(&error)));
+    out_problem->message =
+        wia__text("its entry points can't be listed: %s", wia__error_message(&error));
+    out_problem->cause = copy(wia__error_cause(&error));
+    add_python_failure(found, status, out_problem->message, out_problem->cause);
   }
   wia__drop_error(&error);
   return status == WIA_STATUS_OK ? WIA__PYTHON_READY : WIA__PYTHON_FAILED;
 }
 
-wia__python_t wia__discover_python(const char **out_problem) {
+wia__python_t wia__discover_python(wia__problem_t *out_problem) {
   static wia__python_t outcome;
   static bool started; /* whether the search that is over had a bridge to ask */
-  *out_problem = "this thread is looking for Python drivers already";
+  *out_problem = (wia__problem_t){"this thread is looking for Python drivers already", ""};
   if (asking_python) return WIA__PYTHON_FAILED;
   pthread_mutex_lock(&wia__records_mutex);
   while (python_search == SEARCH_RUNNING)
@@ -223,7 +226,7 @@ wia__python_t wia__discover_python(const char **out_problem) {
     python_search = SEARCH_RUNNING;
     pthread_mutex_unlock(&wia__records_mutex);
     found_t found = {.end = &found.first};
-    const char *problem = NULL;
+    wia__problem_t problem;
     asking_python = true;
     const wia__python_t result = ask_python(&found, &problem);
     asking_python = false;
@@ -231,7 +234,7 @@ wia__python_t wia__discover_python(const char **out_problem) {
     const bool taken = take_found(&found);
     started = wia__has_bridge();
     outcome = taken ? result : WIA__PYTHON_FAILED;
-    python_problem = taken ? problem : "memory is short";
+    python_problem = taken ? problem : (wia__problem_t){"memory is short", ""};
     python_search = taken ? SEARCH_OVER : SEARCH_NEW;
     pthread_cond_broadcast(&wia__records_changed);
   }

@@ -10,8 +10,8 @@
  * nothing was done. */
 wia_status_t wia__discover_native(void);
 
-/* Asks Python for its entry points, starting it. On anything but WIA__PYTHON_READY *out_problem
- * says why, and lives as long as the process. */
-wia__python_t wia__discover_python(const char **out_problem);
+/* Asks Python for its entry points, starting it. On anything but WIA__PYTHON_READY *out_problem says
+ * why. */
+wia__python_t wia__discover_python(wia__problem_t *out_problem);
 
 #endif

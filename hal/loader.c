@@ -179,9 +179,14 @@ static wia_status_t check_loaded(const wia__record_t *record, const wia_driver_t
 
 static bool load_python(wia__record_t *record, wia__refusal_t *out_refusal) {
   const wia__bridge_t *bridge;
-  const char *problem, *message = "", *cause = "";
-  if (wia__start_python(&bridge, &problem) != WIA__PYTHON_READY)
-    return wia__refuse(out_refusal, WIA_STATUS_UNAVAILABLE, "Python can't be started: %s", problem);
+  wia__problem_t problem;
+  if (wia__start_python(&bridge, &problem) != WIA__PYTHON_READY) {
+    wia__refuse(out_refusal, WIA_STATUS_UNAVAILABLE, "Python can't be started: %s",
+                problem.message);
+    out_refusal->cause = problem.cause;
+    return false;
+  }
+  const char *message = "", *cause = "";
   const wia_driver_t *table = NULL;
   wia_error_t error;
   wia__init_error(&error);

@@ -26,7 +26,7 @@ enum { ERROR_SIZE = 16 * 1024 };
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static enum { PYTHON_NEW, PYTHON_STARTING, PYTHON_FAILED } state;
-static const char *failure;
+static wia__problem_t failure;
 static wia__bridge_t bridge;
 static _Atomic uint32_t has_bridge;
 static _Thread_local bool starting; /* on this thread: Python code that calls back */
@@ -70,39 +70,44 @@ static const char *load_python_library(void) {
                    path);
 }
 
-static const char *start_bridge(void) {
-  const char *problem = load_python_library();
-  if (problem != NULL) return problem;
+static wia__problem_t start_bridge(void) {
+  wia__problem_t problem = {.message = load_python_library(), .cause = ""};
+  if (problem.message != NULL) return problem;
   char path[PATH_MAX + sizeof WIA_BRIDGE_FILE + 4], *text;
   snprintf(path, sizeof path, "%s/../%s", wia__library_folder(), WIA_BRIDGE_FILE);
   void *library = wia__load_library(path, false, &text);
   void *symbol = library != NULL ? wia__find_symbol(library, "wia_bridge_start", &text) : NULL;
   if (symbol == NULL) {
-    problem = wia__text("the bridge to Python can't be loaded: %s", text != NULL ? text : path);
+    problem.message = "the bridge to Python can't be loaded; the cause has the loader's words";
+    problem.cause = wia__text("%s", text != NULL ? text : path);
     free(text);
     return problem;
   }
   start_bridge_fn_t start;
   memcpy(&start, &symbol, sizeof start); /* ISO C has no cast between the two */
   char *error = calloc(1, ERROR_SIZE);
-  if (error == NULL) return "no memory to start Python";
-  if (start(error, ERROR_SIZE) != 0)
-    problem = wia__text("the bridge to Python did not start: %s", error);
-  else if (!wia__has_bridge())
-    problem = "the bridge to Python started and did not register itself; install wia anew";
+  if (error == NULL) {
+    problem.message = "no memory to start Python";
+  } else if (start(error, ERROR_SIZE) != 0) {
+    problem.message = "the bridge to Python did not start; the cause has its words";
+    problem.cause = wia__text("%s", error);
+  } else if (!wia__has_bridge()) {
+    problem.message = "the bridge to Python started and did not register itself; install wia anew";
+  }
   free(error);
   return problem;
 }
 
-wia__python_t wia__start_python(const wia__bridge_t **out_bridge, const char **out_problem) {
+wia__python_t wia__start_python(const wia__bridge_t **out_bridge, wia__problem_t *out_problem) {
   *out_bridge = &bridge;
+  *out_problem = (wia__problem_t){.cause = ""};
   if (wia__has_bridge()) return WIA__PYTHON_READY;
   if (WIA_BRIDGE_FILE[0] == '\0') {
-    *out_problem = "this library was built without Python";
+    out_problem->message = "this library was built without Python";
     return WIA__PYTHON_ABSENT;
   }
   if (starting) {
-    *out_problem = "Python is being started by this very call";
+    out_problem->message = "Python is being started by this very call";
     return WIA__PYTHON_FAILED;
   }
   pthread_mutex_lock(&mutex);
@@ -111,11 +116,11 @@ wia__python_t wia__start_python(const wia__bridge_t **out_bridge, const char **o
     state = PYTHON_STARTING;
     pthread_mutex_unlock(&mutex);
     starting = true;
-    const char *problem = start_bridge();
+    const wia__problem_t problem = start_bridge();
     starting = false;
     pthread_mutex_lock(&mutex);
     failure = problem;
-    state = problem != NULL ? PYTHON_FAILED : PYTHON_NEW;
+    state = problem.message != NULL ? PYTHON_FAILED : PYTHON_NEW;
     pthread_cond_broadcast(&changed);
   }
   *out_problem = failure;
@@ -124,11 +129,12 @@ wia__python_t wia__start_python(const wia__bridge_t **out_bridge, const char **o
 }
 
 wia_status_t wia__get_bridge(const wia__bridge_t **out_bridge) {
-  const char *problem = NULL;
+  wia__problem_t problem;
   wia__thread_t *self = wia__thread();
   wia__leave(self);
   const wia__python_t outcome = wia__start_python(out_bridge, &problem);
   wia__rejoin(self);
   if (outcome == WIA__PYTHON_READY) return WIA_STATUS_OK;
-  return wia__fail(WIA_STATUS_UNAVAILABLE, "Python can't be started: %s", problem);
+  return wia__fail_with(WIA_STATUS_UNAVAILABLE, NULL, problem.cause, "Python can't be started: %s",
+                        problem.message);
 }

@@ -13,9 +13,13 @@ typedef enum wia__python_t {
   WIA__PYTHON_FAILED = 2
 } wia__python_t;
 
-/* Starts Python and the bridge, or waits for whoever does; a failure is kept. *out_problem lives as
- * long as the process. It leaves this thread's last error alone. Outside the epoch. */
-wia__python_t wia__start_python(const wia__bridge_t **out_bridge, const char **out_problem);
+/* What is in the way. Both live as long as the process; cause is "" or a traceback. */
+typedef struct wia__problem_t {
+  const char *message, *cause;
+} wia__problem_t;
+
+/* Starts Python and the bridge, or waits for whoever does; a failure is kept. It leaves this thread's last error alone. Outside the epoch. */
+wia__python_t wia__start_python(const wia__bridge_t **out_bridge, wia__problem_t *out_problem);
 
 /* Whether the bridge is there already. */
 bool wia__has_bridge(void);

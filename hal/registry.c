@@ -25,7 +25,7 @@ static wia__record_t *find_owner(const char *name) {
 }
 
 /* Why there is no driver of that name, after all places were looked through. */
-static bool explain_absence(const char *name, wia__python_t python, const char *python_problem,
+static bool explain_absence(const char *name, wia__python_t python, const wia__problem_t *problem,
                             wia__refusal_t *out_refusal) {
   char known[WIA__NAMES_SIZE];
   pthread_mutex_lock(&wia__records_mutex);
@@ -34,11 +34,13 @@ static bool explain_absence(const char *name, wia__python_t python, const char *
   wia__list_names(name, known);
   pthread_mutex_unlock(&wia__records_mutex);
   if (refused != NULL) return false;
-  if (python == WIA__PYTHON_FAILED)
-    return wia__refuse(out_refusal, WIA_STATUS_UNAVAILABLE,
-                       "no native driver is named \"%s\" (%s), and Python drivers can't be looked "
-                       "for: %s",
-                       name, known, python_problem);
+  if (python == WIA__PYTHON_FAILED) {
+    wia__refuse(out_refusal, WIA_STATUS_UNAVAILABLE,
+                "no native driver is named \"%s\" (%s), and Python drivers can't be looked for: %s",
+                name, known, problem->message);
+    out_refusal->cause = problem->cause;
+    return false;
+  }
   return wia__refuse(
       out_refusal, WIA_STATUS_NOT_FOUND, "no driver is named \"%s\"; %s%s", name, known,
       python == WIA__PYTHON_ABSENT ? " (native ones only: this library was built without Python)"
@@ -61,10 +63,10 @@ static wia__record_t *find_record(const char *name, wia__refusal_t *out_refusal)
                 name, patterns, name);
     return NULL;
   }
-  const char *problem = NULL;
+  wia__problem_t problem;
   const wia__python_t python = wia__discover_python(&problem);
   record = find_owner(name);
-  if (record == NULL) explain_absence(name, python, problem, out_refusal);
+  if (record == NULL) explain_absence(name, python, &problem, out_refusal);
   return record;
 }
 
@@ -141,7 +143,7 @@ static wia_status_t discover(void) {
   wia__thread_t *self = wia__thread();
   wia__leave(self);
   const wia_status_t status = wia__discover_native();
-  const char *problem;
+  wia__problem_t problem;
   if (status == WIA_STATUS_OK && wia__has_bridge()) wia__discover_python(&problem);
   wia__rejoin(self);
   if (status == WIA_STATUS_OK) return status;

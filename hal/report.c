@@ -7,7 +7,7 @@ static wia_status_t get_count(uint32_t *out_count) {
   if (out_count == NULL) return wia__null("out_count");
   wia__thread_t *self = wia__thread();
   wia__leave(self);
-  const char *problem; /* stands in the report itself */
+  wia__problem_t problem; /* stands in the report itself */
   const wia_status_t status = wia__discover_native();
   if (status == WIA_STATUS_OK) wia__discover_python(&problem);
   wia__rejoin(self);

@@ -204,8 +204,8 @@ typedef struct wia_negotiation_t {
 typedef wia_status_t (*wia_negotiate_driver_fn_t)(wia_negotiation_t *negotiation,
                                                   wia_error_t *out_error);
 
-/* Registers a driver of this process, as if its library had been loaded. It is not written to the
- * default slot. Errors: INVALID_ARGUMENT for a malformed name or a table without a required entry,
+/* Registers a driver of this process, as if its library had been loaded. It becomes the default
+ * driver only if its name is the one that slot 0 is kept for. Errors: INVALID_ARGUMENT for a malformed name or a table without a required entry,
  * INCOMPATIBLE for a table of another major version, ALREADY_EXISTS for a name in use. */
 WIA_API wia_status_t wia_register_driver(const wia_driver_t *driver, uint32_t abi_major,
                                          uint32_t abi_minor);

@@ -43,8 +43,9 @@ WIA_API wia_status_t wia_get_devices(int32_t *out_ids, uint32_t capacity, uint32
 
 /* Finds a device by its exact name; NULL or "" is the default device. Loads the driver if need be,
  * and starts Python only if no native driver has that name.
- * Errors: INVALID_ARGUMENT for a malformed name; NOT_FOUND for an unknown driver or ordinal; the
- * driver's own error if it can't be loaded. */
+ * Errors: INVALID_ARGUMENT for a malformed name; NOT_FOUND for an unknown driver or ordinal, or a
+ * driver that WIA_DRIVERS switches off; UNAVAILABLE when no native driver has that name and Python
+ * can't be started to look for others; the driver's own error if it can't be loaded. */
 WIA_API wia_status_t wia_find_device(const char *name, int32_t *out_device_id);
 
 /* Describes a device. Errors: NOT_FOUND for an id that no device has. */
