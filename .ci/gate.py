@@ -134,7 +134,6 @@ def c_tests(name: str, *options: str) -> Step:
         given = ["-DWIA_BUILD_TESTS=ON", "-DWIA_WERROR=ON", *options]
         run("cmake", "-S", ROOT, "-B", build, "-GNinja", python, *given)
         run("cmake", "--build", build, "--parallel", "2")
-        # Without randomised addresses, which the thread sanitizer of gcc 12 can't do with.
         ctest = [
             "ctest",
             "--test-dir",
@@ -143,9 +142,19 @@ def c_tests(name: str, *options: str) -> Step:
             "--no-tests=error",
             "-j2",
         ]
-        run("setarch", os.uname().machine, "-R", *ctest)
+        run(*fixed_addresses(), *ctest)
 
     return step
+
+
+def fixed_addresses() -> list[str]:
+    """Return a prefix for commands that switches address randomisation off, where that is allowed.
+
+    The thread sanitizer of gcc 12 stops at addresses that it doesn't expect.
+    """
+    prefix = ["setarch", os.uname().machine, "-R"]
+    allowed = subprocess.run([*prefix, "true"], capture_output=True, check=False).returncode == 0
+    return prefix if allowed else []
 
 
 def build_docs() -> None:

@@ -18,6 +18,6 @@ html_theme_options = {
     "page_width": "72em",
     "sidebar_width": "16em",
 }
-autodoc_typehints = "description"
+autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
 exclude_patterns = ["_ext"]
