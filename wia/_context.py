@@ -31,7 +31,7 @@ class Context(Resource, Operations):
     """A connection to a device, given by name ("npu:0", "npu"), as Device, or left to WIA.
 
     It has one method per operation of the catalog. Tensors, streams and plans that were made with
-    it stay usable after it is closed.
+    it can be read, run and given to other contexts' calls after it is closed.
 
     >>> import wia
     >>> with wia.Context("reference") as ctx:

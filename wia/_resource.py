@@ -6,7 +6,7 @@ import sys
 import warnings
 from typing import Any, ClassVar, NoReturn, Self
 
-from wia._native import NULL, ffi, lib
+from wia._native import lib
 
 __all__ = ["Resource", "destroyer"]
 
@@ -17,24 +17,25 @@ class Resource:
     An object that is collected without having been closed is destroyed too, with a ResourceWarning.
     """
 
-    __slots__ = ("__weakref__", "_handle")
+    __slots__ = ("__weakref__", "_closed", "_handle")
 
     _destroy: ClassVar[Any]
     """The C function that destroys the handle."""
 
     def __init__(self, handle: Any) -> None:
         self._handle = handle
+        self._closed = False
 
     @property
     def closed(self) -> bool:
         """Whether close() was called."""
-        return bool(self._handle == NULL)
+        return self._closed
 
     def close(self) -> None:
         """Gives the object back; what was made with it lives on. Later calls do nothing."""
-        handle, self._handle = self._handle, ffi.cast(ffi.typeof(self._handle), 0)
-        if handle != NULL:
-            type(self)._destroy(handle)
+        if not self._closed:
+            self._closed = True
+            type(self)._destroy(self._handle)
 
     def __enter__(self) -> Self:
         return self
@@ -43,8 +44,7 @@ class Resource:
         self.close()
 
     def __del__(self) -> None:
-        handle = getattr(self, "_handle", None)
-        if handle is None or handle == NULL:
+        if getattr(self, "_closed", True):
             return
         if not sys.is_finalizing():
             warnings.warn(

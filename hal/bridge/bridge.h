@@ -28,7 +28,7 @@ wia_status_t wia__host_fill(wia_driver_device_t device, const wia_operand_t *tar
                             const void *pattern, uint32_t pattern_size, wia_error_t *out_error);
 
 /* Makes exception_class (borrowed, a Python class) rise in the thread of that identifier as soon as
- * it runs Python code again. Called with the GIL held; returns the number of threads found. */
+ * it runs Python code again. Takes the GIL. Returns the number of threads found. */
 int wia__raise_in_thread(uint64_t thread, uint64_t exception_class);
 
 /* 1: the interpreter was started by wia_bridge_start(), no Python program is running in it. */

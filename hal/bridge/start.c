@@ -21,7 +21,11 @@ enum {
 };
 
 int wia__raise_in_thread(uint64_t thread, uint64_t exception_class) {
-  return PyThreadState_SetAsyncExc((unsigned long)thread, (PyObject *)(uintptr_t)exception_class);
+  const PyGILState_STATE state = PyGILState_Ensure();
+  const int found =
+      PyThreadState_SetAsyncExc((unsigned long)thread, (PyObject *)(uintptr_t)exception_class);
+  PyGILState_Release(state);
+  return found;
 }
 
 __attribute__((visibility("default"))) int wia_bridge_start(char *error, size_t error_size);

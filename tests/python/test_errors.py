@@ -1,0 +1,314 @@
+"""Errors: one class per status, handles and pointers that are none (scenarios 10 to 12)."""
+
+from __future__ import annotations
+
+import pickle
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import wia
+from wia import _errors
+from wia._native import NULL, ffi, lib, new_struct, text
+
+CODES = {
+    name.removeprefix("WIA_STATUS_"): getattr(lib, name)
+    for name in dir(lib)
+    if name.startswith("WIA_STATUS_") and name not in ("WIA_STATUS_OK", "WIA_STATUS_MAX_")
+}
+HANDLES = {
+    ffi.typeof(kind).cname: destroy
+    for kind, destroy in (
+        ("wia_context_t *", lib.wia_destroy_context),
+        ("wia_stream_t *", lib.wia_destroy_stream),
+        ("wia_event_t *", lib.wia_destroy_event),
+        ("wia_plan_t *", lib.wia_destroy_plan),
+        ("wia_tensor_t", lib.wia_destroy_tensor),
+    )
+}
+# Writes nothing, starts nothing, or answers with texts.
+STATUSLESS = {"wia_get_host", "wia_get_version", "wia_free", "wia_prefetch"}
+INVALID_HANDLE = lib.WIA_STATUS_INVALID_HANDLE
+
+
+def functions() -> dict[str, Any]:
+    """The public functions that return a status, and their C types."""
+    found = {}
+    for name in dir(lib):
+        if not name.startswith("wia_") or name.startswith("wia__") or name in STATUSLESS:
+            continue
+        function = ffi.typeof(ffi.addressof(lib, name))
+        if function.kind == "function" and function.result.cname == "int32_t":
+            found[name] = function
+    return found
+
+
+FUNCTIONS = functions()
+
+
+def test_every_status_has_its_class() -> None:
+    assert len(CODES) > 18
+    for name, code in CODES.items():
+        cls = _errors._CLASSES[code]
+        assert cls.code == code
+        words = "".join(word.capitalize() for word in name.split("_"))
+        assert cls.__name__ == f"{words}Error".replace("ErrorError", "Error")
+        assert getattr(wia, cls.__name__) is cls
+        assert cls("text").status == name
+
+
+@pytest.mark.parametrize(
+    ("cls", "builtin"),
+    [
+        (wia.InvalidArgumentError, ValueError),
+        (wia.ArgumentTypeError, TypeError),
+        (wia.DeadlineExceededError, TimeoutError),
+        (wia.NotFoundError, LookupError),
+        (wia.PermissionDeniedError, PermissionError),
+        (wia.ResourceExhaustedError, MemoryError),
+        (wia.OutOfRangeError, IndexError),
+        (wia.UnimplementedError, NotImplementedError),
+    ],
+)
+def test_classes_are_builtins_too(cls: type[wia.WiaError], builtin: type[Exception]) -> None:
+    error = cls("message", function="wia_f", driver="npu", cause="why")
+    assert isinstance(error, builtin)
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is cls
+    assert (str(again), again.function, again.driver, again.cause) == (
+        "message",
+        "wia_f",
+        "npu",
+        "why",
+    )
+    assert again.__notes__ == ["Cause:\nwhy"]
+
+
+def arguments(name: str, replaced: int, value: Any, valid: dict[str, Any]) -> list[Any]:
+    """Arguments of a call: a value at one position, elsewhere good handles, zeros and NULL.
+
+    Calls that look at something before their handles get what they want to see.
+    """
+    kinds = FUNCTIONS[name].args
+    given = [valid[k.cname] if k.cname in HANDLES else blank(k) for k in kinds]
+    tensor = valid[ffi.typeof("wia_tensor_t").cname]
+    info = new_struct("wia_tensor_info_t")
+    lib.wia_get_tensor_info(tensor, info)
+    address = info.address
+    operands: Any = ffi.new("wia_tensor_t[2]", [tensor, tensor])
+    if name in ("wia_execute", "wia_create_operation_plan"):
+        given[1:6] = [lib.WIA_OP_RELU, operands, 1, operands, 1]
+    elif name == "wia_execute_views":
+        shape = ffi.new("int64_t[]", [3])
+        view = {"address": address, "shape": shape, "dtype": lib.WIA_FLOAT32, "rank": 1}
+        views = ffi.new("wia_view_t[]", [view])
+        given[1:6] = [lib.WIA_OP_RELU, views, 1, views, 1]
+        operands = (operands, shape)
+    elif name == "wia_execute_plan":
+        given[1:3] = [operands, 2]
+    elif name in ("wia_read_tensor", "wia_write_tensor"):
+        given[1:3] = [ffi.new("float[3]"), 12]
+    elif name == "wia_matmul_strided":
+        given[1:4] = [ffi.cast("void *", address + 4 * i) for i in range(3)]
+        dims = given[4]
+        dims.dtype, dims.m, dims.n, dims.k = lib.WIA_FLOAT32, 1, 1, 1
+    elif name == "wia_max_pool2d":
+        given[3].kernel = [1, 1]
+    given[replaced] = ffi.cast(kinds[replaced], value)
+    KEPT[:] = [operands, given]
+    return given
+
+
+KEPT: list[Any] = []
+
+
+def blank(kind: Any) -> Any:
+    """Zero, or a pointer to 64 zeroed items; structs have their size."""
+    if kind.kind != "pointer":
+        return 0
+    fields = dict(kind.item.fields or ()) if kind.item.kind == "struct" else {}
+    if kind.item.kind == "void" or (kind.item.kind == "struct" and not fields):
+        return NULL
+    if "struct_size" in fields:
+        struct = ffi.new(f"{kind.item.cname} *")
+        struct.struct_size = ffi.sizeof(kind.item)
+        return struct
+    return ffi.new(f"{kind.item.cname}[64]")
+
+
+@pytest.fixture(scope="module")
+def valid() -> Any:
+    """A good handle of each type, and one of each that is destroyed."""
+    with (
+        wia.Context("reference") as ctx,
+        wia.Stream(ctx) as stream,
+        wia.Event(ctx) as event,
+    ):
+        tensor = ctx.zeros(3)
+        event.record(stream)
+        with ctx.plan("relu", [tensor], [tensor]) as plan:
+            objects = (ctx, stream, event, plan, tensor)
+            yield {ffi.typeof(o._handle).cname: o._handle for o in objects}, tensor
+
+
+CASES = [
+    (name, position)
+    for name, function in FUNCTIONS.items()
+    for position, kind in enumerate(function.args)
+    if kind.cname in HANDLES
+]
+
+
+@pytest.mark.parametrize(("name", "position"), CASES)
+def test_handles_that_are_none(name: str, position: int, valid: Any) -> None:
+    """Scenario 10: NULL (where it isn't a choice), a wrong type, garbage, each at each position.
+
+    Guard: the look-up in wia__resolve. Without the check of the type, this crashes.
+    """
+    good, _ = valid
+    kind = FUNCTIONS[name].args[position].cname
+    rng = random.Random(7)
+    others = [int(ffi.cast("uintptr_t", h)) for cname, h in good.items() if cname != kind]
+    bad = [1, 8, 0xDEADBEEF, 2**64 - 1, *others, *(rng.getrandbits(64) for _ in range(50))]
+    for value in bad:
+        call = getattr(lib, name)
+        status = call(*arguments(name, position, value, good))
+        assert status == INVALID_HANDLE, (name, position, hex(value), status)
+    assert text(lib.wia_get_status_name(status)) == "INVALID_HANDLE"
+
+
+@pytest.mark.parametrize("kind", HANDLES)
+def test_destroyed_handles(kind: str, valid: Any) -> None:
+    """Scenario 12: destroying twice, and every use of a destroyed handle."""
+    _, tensor = valid
+    ctx = tensor.context
+    makers: dict[str, Callable[[], Any]] = {
+        ffi.typeof("wia_context_t *").cname: lambda: wia.Context("reference"),
+        ffi.typeof("wia_stream_t *").cname: ctx.stream,
+        ffi.typeof("wia_event_t *").cname: lambda: wia.Event(ctx),
+        ffi.typeof("wia_plan_t *").cname: lambda: ctx.plan("relu", [tensor], [tensor]),
+        ffi.typeof("wia_tensor_t").cname: lambda: tensor[:],
+    }
+    resource = makers[kind]()
+    handle = ffi.cast(kind, resource._handle)
+    resource.close()
+    assert HANDLES[kind](handle) == INVALID_HANDLE
+    good, _ = valid
+    stale = int(ffi.cast("uintptr_t", handle))
+    for name, position in CASES:
+        if FUNCTIONS[name].args[position].cname == kind:
+            status = getattr(lib, name)(*arguments(name, position, stale, good))
+            assert status == INVALID_HANDLE, name
+
+
+def test_closing_twice_is_fine() -> None:
+    ctx = wia.Context("reference")
+    tensor = ctx.tensor([1.0])
+    ctx.close()
+    ctx.close()
+    assert ctx.closed
+    # Parent before child: what was made with the context stays fully usable.
+    assert tensor.tolist() == [1.0]
+    assert tensor[:].tolist() == [1.0]
+    tensor.close()
+    tensor.close()
+    with pytest.raises(wia.InvalidHandleError) as caught:
+        ctx.empty(1)
+    assert caught.value.function == "wia_allocate_tensor"
+    with pytest.raises(ValueError, match="tensor"):
+        tensor.numpy()
+
+
+OUTPUTS = [
+    (name, position)
+    for name, function in FUNCTIONS.items()
+    for position, kind in enumerate(function.args)
+    if kind.kind == "pointer"
+    and kind.cname not in HANDLES
+    and position == len(function.args) - 1
+    and name != "wia_allocate_memory"  # the last one is a config there
+]
+
+
+@pytest.mark.parametrize(("name", "position"), OUTPUTS)
+def test_outputs_that_are_null(name: str, position: int, valid: Any) -> None:
+    """Scenario 11: a NULL where the result should go is refused, not written to."""
+    good, _ = valid
+    status = getattr(lib, name)(*arguments(name, position, 0, good))
+    assert status in (
+        lib.WIA_STATUS_INVALID_ARGUMENT,
+        lib.WIA_STATUS_OUT_OF_RANGE,
+        INVALID_HANDLE,
+        lib.WIA_STATUS_NOT_FOUND,
+    ), (name, status)
+
+
+@pytest.mark.parametrize("dtype", [0, -1, 26, 2**31 - 1, -(2**31)])
+def test_enumerators_out_of_range(dtype: int, valid: Any) -> None:
+    _, tensor = valid
+    out = ffi.new("wia_tensor_t *")
+    context = tensor.context._handle
+    assert lib.wia_allocate_tensor(context, [1], 1, dtype, out) == lib.WIA_STATUS_INVALID_ARGUMENT
+    assert out[0] == NULL
+    assert text(lib.wia_get_dtype_name(dtype)) == "none"
+    assert text(lib.wia_get_status_name(dtype)) in ("OK", "UNKNOWN_STATUS")
+    bits = ffi.new("uint64_t *")
+    status = lib.wia_get_device_support(tensor.device.id, dtype, bits)
+    assert status == lib.WIA_STATUS_INVALID_ARGUMENT
+
+
+def test_short_buffers(valid: Any) -> None:
+    """Scenario 11: nothing is written when not all fits."""
+    _, tensor = valid
+    count = ffi.new("uint32_t *")
+    ids = ffi.new("int32_t[]", [-7])
+    assert lib.wia_get_devices(ids, 1, count) == lib.WIA_STATUS_OUT_OF_RANGE
+    assert count[0] > 1
+    assert ids[0] == -7
+    data = ffi.new("char[]", b"\x55" * 12)
+    for size in (0, 11, 13, 2**63):
+        status = lib.wia_read_tensor(tensor._handle, data, size, NULL)
+        assert status == lib.WIA_STATUS_INVALID_ARGUMENT
+    assert bytes(ffi.buffer(data, 12)) == b"\x55" * 12
+
+
+def test_a_tensor_of_another_device(reference: wia.Context) -> None:
+    """Scenario 10: the message names both devices."""
+    with wia.Context("null") as other:
+        a, b = reference.zeros(3), other.zeros(3)
+        with pytest.raises(wia.InvalidArgumentError) as caught:
+            reference.add(a, b)
+        assert "reference:0" in str(caught.value)
+        assert "null:0" in str(caught.value)
+
+
+@pytest.mark.parametrize("given", [1, "text", [1.0], object()])
+def test_operands_that_are_no_tensors(reference: wia.Context, given: Any) -> None:
+    tensor = reference.zeros(3)
+    with pytest.raises(wia.ArgumentTypeError, match=r"expected a wia\.Tensor"):
+        reference.add(tensor, given)
+    with pytest.raises(wia.InvalidArgumentError, match="b"):
+        reference.add(tensor, None)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"expected a wia\.Stream"):
+        reference.add(tensor, tensor, stream="s")  # type: ignore[arg-type]
+    with pytest.raises(wia.ArgumentTypeError):
+        reference.plan("add", [tensor, 5], [tensor])  # type: ignore[list-item]
+
+
+def test_unknown_names(reference: wia.Context) -> None:
+    with pytest.raises(wia.NotFoundError, match="matmul"):
+        reference.execute("matmull", [], [])
+    with pytest.raises(wia.NotFoundError):
+        reference.execute(9999, [], [])
+    with pytest.raises(wia.InvalidArgumentError, match="'axes'"):
+        reference.execute("softmax", [reference.zeros(3)], axes=1)
+    with pytest.raises(wia.ArgumentTypeError, match="expected an integer"):
+        reference.execute("softmax", [reference.zeros(3)], axis="x")
+    with pytest.raises(wia.NotFoundError, match='did you mean "reference"'):
+        wia.Context("referense")
+    with pytest.raises(wia.ArgumentTypeError):
+        wia.Context(3)  # type: ignore[arg-type]
+    with pytest.raises(wia.InvalidArgumentError, match="memory kind"):
+        reference.device.memory("flash")
