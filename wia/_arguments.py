@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, NoReturn
 
 from wia._errors import ArgumentTypeError, InvalidArgumentError, WiaError
-from wia._native import new_struct
+from wia._native import ffi
 
 __all__ = [
     "as_choice",
@@ -71,25 +72,29 @@ def as_choice(op: str, name: str, value: object, choices: Mapping[str, int]) -> 
     return choices[value]
 
 
-def make_config(config: str, **fields: object) -> Any:
+_COUNTS = {"axes": "axis_count", "perm": "perm_count"}
+
+
+@cache
+def _struct(config: str) -> tuple[Any, int]:
+    """The pointer type of a struct, and its size."""
+    return ffi.typeof(f"{config} *"), ffi.sizeof(config)
+
+
+def make_config(config: str, **fields: Any) -> Any:
     """A config struct. A list of any length fills the field and the count beside it.
 
     A value that its field can't hold raises InvalidArgumentError.
     """
-    struct = new_struct(config)
-    for name, value in fields.items():
-        try:
-            if isinstance(value, list) and name in _COUNTS:
-                setattr(struct, _COUNTS[name], len(value))
-            setattr(struct, name, value)
-        except (IndexError, OverflowError):
-            raise InvalidArgumentError(
-                f"{name}={value!r} doesn't fit into its field of {config}."
-            ) from None
-    return struct
-
-
-_COUNTS = {"axes": "axis_count", "perm": "perm_count"}
+    pointer, size = _struct(config)
+    fields["struct_size"] = size
+    for name in _COUNTS.keys() & fields.keys():
+        fields[_COUNTS[name]] = len(fields[name])
+    try:
+        return ffi.new(pointer, fields)
+    except (IndexError, OverflowError) as error:
+        del fields["struct_size"]
+        raise InvalidArgumentError(f"{config} can't hold {fields}: {error}.") from None
 
 
 def need_out(op: str, scalar: str, value: float) -> None:

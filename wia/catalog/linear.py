@@ -227,6 +227,7 @@ LINEAR = Operation(
     samples=(
         Sample(shapes=((2, 3), (4, 3), (4,))),
         Sample(shapes=((33,), (9, 33), None)),
+        Sample(shapes=((4, 4), (4, 4), (4,))),
         Sample(shapes=((2, 3, 31), (10, 31), (10,))),
         Sample(shapes=((0, 3), (4, 3), (4,))),
         Sample(shapes=((2, 0), (4, 0), (4,))),
