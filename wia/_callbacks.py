@@ -98,6 +98,10 @@ def _pass_on(exception: BaseException, *, is_nested: bool) -> None:
     # Only a class can be raised in another thread: one that makes this very exception.
     kind = type(exception)
     arguments = exception.args
-    copy = type(kind.__name__, (kind,), {"__init__": lambda self: kind.__init__(self, *arguments)})
+    members = {
+        "__init__": lambda self: kind.__init__(self, *arguments),
+        "__module__": kind.__module__,
+    }
+    copy = type(kind.__name__, (kind,), members)
     _raised.append(copy)
     lib.wia__raise_in_thread(main, id(copy))

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import atexit
+import itertools
 import os
 import shutil
 import subprocess
@@ -13,11 +14,13 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import wia
 from wia._config import prefix
+from wia.driver import Driver
 
 ROOT = Path(__file__).parents[2]
 DEVICES = ("reference:0", "sample:0", "null:0")
@@ -45,6 +48,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "device" in metafunc.fixturenames:
         chosen = metafunc.config.getoption("--device")
         metafunc.parametrize("device", chosen or DEVICES)
+
+
+_numbers = itertools.count()
+
+
+def made(**members: Any) -> wia.Context:
+    """A context on a new driver with these members."""
+    name = f"made{next(_numbers)}"
+    wia.register_driver(type("Made", (Driver,), {"name": name, **members}))
+    return wia.Context(name)
 
 
 @pytest.fixture

@@ -53,7 +53,7 @@ def make_driver(factory: object) -> Driver:
             f"{factory!r} was given as driver; expected a subclass of wia.driver.Driver or an "
             "instance of one."
         )
-    if not _NAME.fullmatch(driver.name):
+    if not isinstance(driver.name, str) or not _NAME.fullmatch(driver.name):
         raise InvalidArgumentError(
             f"{type(driver).__qualname__}.name is {driver.name!r}; expected a lower-case letter, "
             "then lower-case letters, digits and underscores."
