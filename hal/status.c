@@ -16,6 +16,8 @@ typedef struct text_t {
   struct text_t *next;
 } text_t;
 
+enum { STRUCT_SIZE_MAX = 4096 };
+
 static pthread_mutex_t texts_mutex = PTHREAD_MUTEX_INITIALIZER;
 static text_t *texts;
 static _Atomic uint32_t text_count;
@@ -271,6 +273,10 @@ wia_status_t wia__read_struct(const void *given, void *copy, uint32_t ours_size,
   memcpy(&size, given, sizeof size);
   const wia_status_t status = check_size(size, first_size, init_macro);
   if (status) return status;
+  if (size > STRUCT_SIZE_MAX) /* nobody's struct, so what is there is not read */
+    return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                     "struct_size is %u, expected at most %d: initialise the struct with %s", size,
+                     STRUCT_SIZE_MAX, init_macro);
   const unsigned char *bytes = given;
   for (uint32_t i = ours_size; i < size; i++) {
     if (bytes[i])

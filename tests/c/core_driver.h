@@ -1,0 +1,93 @@
+/* core_driver.h: two drivers in memory for the tests of the core, under the test's control.
+ *
+ * "core" has a device of each sort, numbered as below; "bare" has one device and none of the
+ * optional entries. Kernels compute on float32 of any strides:
+ *
+ *   add, sub, mul    what they are called; a group may chain them
+ *   div              the same, through a workspace that it checks for other users
+ *   relu             waits at the gate, then does what it is called
+ *   softmax          fails as `fail_status` and `fail_message` say, else copies
+ *   matmul           ranks 2 and 3 of equal batch, alpha and beta from the launch
+ *
+ * Everything else is UNIMPLEMENTED. What the drivers are given is checked: a breach of the contract
+ * counts as a fault and is printed. */
+#ifndef TEST_CORE_DRIVER_H
+#define TEST_CORE_DRIVER_H
+
+#include <pthread.h>
+
+#include "check.h"
+#include "wia_driver.h"
+
+enum {
+  CORE_PLAIN = 0,
+  CORE_OTHER = 1, /* host addressable too */
+  CORE_OPAQUE = 2,
+  CORE_SERIAL = 3,
+  CORE_SPLIT = 4, /* neither opaque nor host addressable: addresses of its own */
+  CORE_DEVICE_COUNT = 5,
+  CORE_BARE = 5 /* the device of "bare" */
+};
+
+typedef struct core_state_t {
+  /* set by tests: at prepare */
+  uint32_t kernel_flags; /* WIA_KERNEL_*, both at the start */
+  uint64_t workspace_size, workspace_alignment;
+  wia_status_t prepare_status;
+  uint32_t prepare_delay_ms;
+  bool prepare_nothing;             /* says OK and gives no function */
+  wia_status_t (*in_prepare)(void); /* called during prepare */
+  /* at launch */
+  _Atomic wia_status_t fail_status;
+  const char *fail_message, *fail_cause;
+  _Atomic uint32_t launch_delay_us;
+  /* elsewhere */
+  _Atomic wia_status_t copy_status;
+  _Atomic uint64_t memory_limit; /* bytes of each device */
+  uint64_t allocate_offset;      /* added to addresses that are given out */
+  /* counted */
+  _Atomic uint32_t prepares; /* calls; kernels: those that gave one */
+  _Atomic uint32_t kernels, releases, launches, running, most_running, copies;
+  _Atomic uint32_t allocations, frees, faults;
+  _Atomic uint64_t live_size;
+  _Atomic uint64_t last_thread; /* of the last launch */
+} core_state_t;
+extern core_state_t core;
+
+/* Registers both drivers, first thing of a test program. No driver is looked for elsewhere. */
+void core_start(void);
+int32_t core_id(uint32_t device);
+wia_context_t *core_context(uint32_t device);
+
+/* The gate at which relu waits: closed, until it is opened. */
+void core_close_gate(void);
+void core_open_gate(void);
+/* Waits until that many launches stand at the gate; false after 10 seconds. */
+bool core_await_gate(uint32_t count);
+
+/* Host memory behind the first byte of an allocation, whatever the device. */
+unsigned char *core_bytes(uint64_t address);
+
+/* Everything made was given back: no allocation is left, no kernel but those in caches, and no fault
+ * was counted. Waits for what the library does a little later. */
+bool core_is_clean(void);
+#define CHECK_CLEAN() CHECK(core_is_clean())
+
+/* float32 tensors: of count elements first, first + 1, ...; of a shape, not set. */
+wia_tensor_t core_tensor(wia_context_t *context, int64_t count, float first);
+wia_tensor_t core_empty(wia_context_t *context, uint32_t rank, const int64_t *shape);
+/* The elements of a tensor are first, first + step, ... */
+bool core_has(wia_tensor_t tensor, float first, float step);
+void core_destroy(wia_tensor_t tensor);
+
+wia_memory_info_t core_memory(uint32_t device);
+wia_plan_cache_stats_t core_cache(uint32_t device);
+
+/* Kernels (core_kernels.c). */
+void core_fault(const char *what);
+unsigned char *core_operand_bytes(const wia_operand_t *operand);
+wia_status_t core_prepare(const wia_request_t *request, wia_driver_kernel_t *out_kernel,
+                          wia_error_t *out_error);
+uint32_t core_device_index(wia_driver_device_t device);
+
+#endif

@@ -1,0 +1,324 @@
+/* Scenario 1: the sizes that callers' structs may have. */
+#include <stddef.h>
+
+#include "core_driver.h"
+
+/* A struct at the start of a larger piece of memory. */
+typedef union room_t {
+  uint32_t size;
+  unsigned char bytes[512];
+} room_t;
+
+typedef wia_status_t (*try_t)(room_t *room);
+
+static wia_context_t *context;
+static wia_tensor_t a, b, c, matrix, image, weight, out_image, pooled, row;
+static wia_plan_t *plan;
+static const wia_tensor_layout_t *layout;
+
+/* -- structs that are read ----------------------------------------------------------------------- */
+
+static wia_status_t try_memory_config(room_t *room) {
+  void *memory = NULL;
+  const wia_status_t status =
+      wia_allocate_memory(&memory, 64, core_id(CORE_PLAIN), (const wia_memory_config_t *)room);
+  wia_free(memory);
+  return status;
+}
+
+static wia_status_t try_matmul(room_t *room) {
+  return wia_matmul(context, matrix, matrix, c, (const wia_matmul_config_t *)room, NULL);
+}
+
+static wia_status_t try_softmax(room_t *room) {
+  return wia_softmax(context, a, b, (const wia_softmax_config_t *)room, NULL);
+}
+
+static wia_status_t try_conv(room_t *room) {
+  return wia_conv2d(context, image, weight, NULL, out_image, (const wia_conv_config_t *)room, NULL);
+}
+
+static wia_status_t try_addmm(room_t *room) {
+  return wia_addmm(context, matrix, matrix, matrix, c, (const wia_addmm_config_t *)room, NULL);
+}
+
+static wia_status_t try_layer_norm(room_t *room) {
+  return wia_layer_norm(context, a, NULL, NULL, b, (const wia_layer_norm_config_t *)room, NULL);
+}
+
+static wia_status_t try_batch_norm(room_t *room) {
+  return wia_batch_norm(context, matrix, row, row, NULL, NULL, c,
+                        (const wia_batch_norm_config_t *)room, NULL);
+}
+
+static wia_status_t try_reduce(room_t *room) {
+  wia_tensor_t scalar = core_empty(context, 0, NULL);
+  const wia_status_t status =
+      wia_reduce_sum(context, a, scalar, (const wia_reduce_config_t *)room, NULL);
+  wia_destroy_tensor(scalar);
+  return status;
+}
+
+static wia_status_t try_transpose(room_t *room) {
+  return wia_transpose(context, matrix, c, (const wia_transpose_config_t *)room, NULL);
+}
+
+static wia_status_t try_argmax(room_t *room) {
+  wia_tensor_t index = NULL;
+  wia_allocate_tensor(context, NULL, 0, WIA_INT64, &index);
+  const wia_status_t status =
+      wia_argmax(context, a, index, (const wia_argmax_config_t *)room, NULL);
+  wia_destroy_tensor(index);
+  return status;
+}
+
+static wia_status_t try_max_pool(room_t *room) {
+  return wia_max_pool2d(context, image, pooled, (const wia_max_pool2d_config_t *)room, NULL);
+}
+
+static wia_status_t try_dims(room_t *room) {
+  wia_tensor_info_t x = WIA_TENSOR_INFO_INIT, y = WIA_TENSOR_INFO_INIT;
+  wia_get_tensor_info(matrix, &x);
+  wia_get_tensor_info(c, &y);
+  const void *in = (const void *)(uintptr_t)x.address;
+  return wia_matmul_strided(context, in, in, (void *)(uintptr_t)y.address,
+                            (const wia_matmul_dims_t *)room, NULL);
+}
+
+static wia_value_t values[3];
+static const wia_value_t *value_pointers[3] = {&values[0], &values[1], &values[2]};
+static const uint32_t inputs[] = {0, 1}, outputs[] = {2};
+static wia_node_t node;
+static const wia_node_t *node_pointers[1] = {&node};
+static wia_group_t group;
+
+static void make_group(void) {
+  for (uint32_t i = 0; i < 3; i++) {
+    values[i] = WIA_VALUE_INIT;
+    values[i].layout = layout;
+    value_pointers[i] = &values[i];
+  }
+  node = WIA_NODE_INIT;
+  node.op = WIA_OP_ADD;
+  node.inputs = inputs;
+  node.outputs = outputs;
+  node.input_count = 2;
+  node.output_count = 1;
+  node_pointers[0] = &node;
+  group = WIA_GROUP_INIT;
+  group.nodes = node_pointers;
+  group.node_count = 1;
+  group.values = value_pointers;
+  group.value_count = 3;
+  group.inputs = inputs;
+  group.input_count = 2;
+  group.outputs = outputs;
+  group.output_count = 1;
+}
+
+static wia_status_t create_plan(const wia_group_t *given) {
+  wia_plan_t *made = NULL;
+  const wia_status_t status = wia_create_plan(context, given, &made);
+  if (!status) wia_destroy_plan(made);
+  return status;
+}
+
+static wia_status_t try_group(room_t *room) { return create_plan((const wia_group_t *)room); }
+
+static wia_status_t try_value(room_t *room) {
+  value_pointers[1] = (const wia_value_t *)room;
+  const wia_status_t status = create_plan(&group);
+  value_pointers[1] = &values[1];
+  return status;
+}
+
+static wia_status_t try_node(room_t *room) {
+  node_pointers[0] = (const wia_node_t *)room;
+  const wia_status_t status = create_plan(&group);
+  node_pointers[0] = &node;
+  return status;
+}
+
+static wia_status_t try_layout(room_t *room) {
+  values[1].layout = (const wia_tensor_layout_t *)room;
+  const wia_status_t status = create_plan(&group);
+  values[1].layout = layout;
+  return status;
+}
+
+/* expected: what the call gives for a struct of the right size; the driver has few kernels, and those
+ * operations end as UNIMPLEMENTED, after the struct was read. */
+static void check_read(const char *macro, const void *init, uint32_t size, try_t call,
+                       wia_status_t expected) {
+  room_t room;
+  memset(&room, 0, sizeof room);
+  memcpy(&room, init, size);
+  printf("%s\n", macro);
+  CHECK_STATUS(call(&room), expected);
+  const uint32_t small[] = {0, 1, 3, sizeof(uint32_t), size - 1};
+  for (uint32_t i = 0; i < 5; i++) {
+    room.size = small[i];
+    if (CHECK_STATUS(call(&room), WIA_STATUS_INVALID_ARGUMENT)) CHECK_MESSAGE(macro);
+  }
+  for (uint32_t longer = size + 1; longer <= sizeof room; longer += 29) { /* zero behind */
+    room.size = longer;
+    CHECK_STATUS(call(&room), expected);
+  }
+  room.bytes[size + 8] = 1; /* data behind */
+  room.size = size + 9;
+  if (CHECK_STATUS(call(&room), WIA_STATUS_INCOMPATIBLE)) CHECK_MESSAGE("newer");
+  room.size = size + 8; /* the byte is not the struct's */
+  CHECK_STATUS(call(&room), expected);
+  room.bytes[size + 8] = 0;
+  const uint32_t garbage[] = {UINT32_MAX, 0x80000000u, 0xdeadbeefu};
+  for (uint32_t i = 0; i < 3; i++) { /* not set at all: read no gigabytes */
+    room.size = garbage[i];
+    if (CHECK_STATUS(call(&room), WIA_STATUS_INVALID_ARGUMENT)) CHECK_MESSAGE(macro);
+  }
+}
+
+#define CHECK_READ(macro, value, call, expected)                                                   \
+  check_read(macro, &(value), sizeof(value), call, expected)
+
+static void test_read(void) {
+  const wia_memory_config_t memory = WIA_MEMORY_CONFIG_INIT;
+  CHECK_READ("WIA_MEMORY_CONFIG_INIT", memory, try_memory_config, WIA_STATUS_OK);
+  const wia_matmul_config_t matmul = WIA_MATMUL_CONFIG_INIT;
+  CHECK_READ("WIA_MATMUL_CONFIG_INIT", matmul, try_matmul, WIA_STATUS_OK);
+  const wia_softmax_config_t softmax = WIA_SOFTMAX_CONFIG_INIT;
+  CHECK_READ("WIA_SOFTMAX_CONFIG_INIT", softmax, try_softmax, WIA_STATUS_OK);
+  const wia_conv_config_t conv = WIA_CONV_CONFIG_INIT;
+  CHECK_READ("WIA_CONV_CONFIG_INIT", conv, try_conv, WIA_STATUS_UNIMPLEMENTED);
+  const wia_addmm_config_t addmm = WIA_ADDMM_CONFIG_INIT;
+  CHECK_READ("WIA_ADDMM_CONFIG_INIT", addmm, try_addmm, WIA_STATUS_UNIMPLEMENTED);
+  const wia_layer_norm_config_t layer = WIA_LAYER_NORM_CONFIG_INIT;
+  CHECK_READ("WIA_LAYER_NORM_CONFIG_INIT", layer, try_layer_norm, WIA_STATUS_UNIMPLEMENTED);
+  const wia_batch_norm_config_t batch = WIA_BATCH_NORM_CONFIG_INIT;
+  CHECK_READ("WIA_BATCH_NORM_CONFIG_INIT", batch, try_batch_norm, WIA_STATUS_UNIMPLEMENTED);
+  const wia_reduce_config_t reduce = WIA_REDUCE_CONFIG_INIT;
+  CHECK_READ("WIA_REDUCE_CONFIG_INIT", reduce, try_reduce, WIA_STATUS_UNIMPLEMENTED);
+  const wia_transpose_config_t transpose = WIA_TRANSPOSE_CONFIG_INIT;
+  CHECK_READ("WIA_TRANSPOSE_CONFIG_INIT", transpose, try_transpose, WIA_STATUS_UNIMPLEMENTED);
+  wia_argmax_config_t argmax = WIA_ARGMAX_CONFIG_INIT;
+  CHECK_READ("WIA_ARGMAX_CONFIG_INIT", argmax, try_argmax, WIA_STATUS_UNIMPLEMENTED);
+  wia_max_pool2d_config_t pool = WIA_MAX_POOL2D_CONFIG_INIT;
+  pool.kernel[0] = pool.kernel[1] = 2;
+  CHECK_READ("WIA_MAX_POOL2D_CONFIG_INIT", pool, try_max_pool, WIA_STATUS_UNIMPLEMENTED);
+  wia_matmul_dims_t dims = WIA_MATMUL_DIMS_INIT;
+  dims.dtype = WIA_FLOAT32;
+  dims.m = dims.n = dims.k = 2;
+  CHECK_READ("WIA_MATMUL_DIMS_INIT", dims, try_dims, WIA_STATUS_OK);
+  CHECK_READ("WIA_GROUP_INIT", group, try_group, WIA_STATUS_OK);
+  CHECK_READ("WIA_VALUE_INIT", values[1], try_value, WIA_STATUS_OK);
+  CHECK_READ("WIA_NODE_INIT", node, try_node, WIA_STATUS_OK);
+  CHECK_READ("wia_get_tensor_info", *layout, try_layout, WIA_STATUS_OK);
+}
+
+/* -- structs that are written -------------------------------------------------------------------- */
+
+static wia_status_t try_context_info(room_t *room) {
+  return wia_get_context_info(context, (wia_context_info_t *)room);
+}
+static wia_status_t try_device_info(room_t *room) {
+  return wia_get_device_info(core_id(CORE_PLAIN), (wia_device_info_t *)room);
+}
+static wia_status_t try_load_record(room_t *room) {
+  return wia_get_load_record(0, (wia_load_record_t *)room);
+}
+static wia_status_t try_address_info(room_t *room) {
+  wia_tensor_info_t info = WIA_TENSOR_INFO_INIT;
+  wia_get_tensor_info(a, &info);
+  return wia_query_address((void *)(uintptr_t)info.address, (wia_address_info_t *)room);
+}
+static wia_status_t try_memory_info(room_t *room) {
+  return wia_get_memory_info(core_id(CORE_PLAIN), WIA_MEMORY_DEVICE, (wia_memory_info_t *)room);
+}
+static wia_status_t try_tensor_info(room_t *room) {
+  return wia_get_tensor_info(a, (wia_tensor_info_t *)room);
+}
+static wia_status_t try_op_info(room_t *room) {
+  return wia_get_op_info(WIA_OP_ADD, (wia_op_info_t *)room);
+}
+static wia_status_t try_plan_info(room_t *room) {
+  return wia_get_plan_info(plan, (wia_plan_info_t *)room);
+}
+static wia_status_t try_cache_stats(room_t *room) {
+  return wia_get_plan_cache_stats(core_id(CORE_PLAIN), (wia_plan_cache_stats_t *)room);
+}
+static wia_status_t try_error_info(room_t *room) {
+  return wia_get_last_error((wia_error_info_t *)room);
+}
+
+static bool is_untouched(const room_t *room, uint32_t from) {
+  for (uint32_t i = from; i < sizeof *room; i++) {
+    if (room->bytes[i] != 0x5a) return false;
+  }
+  return true;
+}
+
+static void check_written(const char *macro, uint32_t size, try_t call, bool has_message) {
+  room_t room;
+  printf("%s\n", macro);
+  const uint32_t small[] = {0, 1, sizeof(uint32_t), size - 1};
+  for (uint32_t i = 0; i < 4; i++) {
+    memset(&room, 0x5a, sizeof room);
+    room.size = small[i];
+    if (CHECK_STATUS(call(&room), WIA_STATUS_INVALID_ARGUMENT) && has_message) CHECK_MESSAGE(macro);
+    CHECK(is_untouched(&room, sizeof(uint32_t)) && room.size == small[i]);
+  }
+  const uint32_t longer[] = {size, size + 1, sizeof room, UINT32_MAX};
+  for (uint32_t i = 0; i < 4; i++) { /* a newer caller's struct may have anything behind */
+    memset(&room, 0x5a, sizeof room);
+    room.size = longer[i];
+    CHECK_STATUS(call(&room), WIA_STATUS_OK);
+    CHECK(room.size == size);
+    CHECK(is_untouched(&room, size) && !is_untouched(&room, sizeof(uint32_t)));
+  }
+  CHECK_STATUS(call(NULL), WIA_STATUS_INVALID_ARGUMENT);
+}
+
+#define CHECK_WRITTEN(macro, type, call) check_written(macro, sizeof(type), call, true)
+
+static void test_written(void) {
+  CHECK_WRITTEN("WIA_CONTEXT_INFO_INIT", wia_context_info_t, try_context_info);
+  CHECK_WRITTEN("WIA_DEVICE_INFO_INIT", wia_device_info_t, try_device_info);
+  CHECK_WRITTEN("WIA_LOAD_RECORD_INIT", wia_load_record_t, try_load_record);
+  CHECK_WRITTEN("WIA_ADDRESS_INFO_INIT", wia_address_info_t, try_address_info);
+  CHECK_WRITTEN("WIA_MEMORY_INFO_INIT", wia_memory_info_t, try_memory_info);
+  CHECK_WRITTEN("WIA_TENSOR_INFO_INIT", wia_tensor_info_t, try_tensor_info);
+  CHECK_WRITTEN("WIA_OP_INFO_INIT", wia_op_info_t, try_op_info);
+  CHECK_WRITTEN("WIA_PLAN_INFO_INIT", wia_plan_info_t, try_plan_info);
+  CHECK_WRITTEN("WIA_PLAN_CACHE_STATS_INIT", wia_plan_cache_stats_t, try_cache_stats);
+  /* the last error stays what it was, so its own refusal has no message */
+  check_written("WIA_ERROR_INFO_INIT", sizeof(wia_error_info_t), try_error_info, false);
+}
+
+int main(void) {
+  core_start();
+  context = core_context(CORE_PLAIN);
+  a = core_tensor(context, 4, 1);
+  b = core_tensor(context, 4, 1);
+  row = core_tensor(context, 2, 1);
+  matrix = core_empty(context, 2, (const int64_t[]){2, 2});
+  c = core_empty(context, 2, (const int64_t[]){2, 2});
+  image = core_empty(context, 4, (const int64_t[]){1, 1, 4, 4});
+  weight = core_empty(context, 4, (const int64_t[]){1, 1, 3, 3});
+  out_image = core_empty(context, 4, (const int64_t[]){1, 1, 2, 2});
+  pooled = core_empty(context, 4, (const int64_t[]){1, 1, 2, 2});
+  const wia_tensor_t operands[] = {a, a, b};
+  CHECK_STATUS(
+      wia_create_operation_plan(context, WIA_OP_ADD, operands, 2, operands + 2, 1, NULL, 0, &plan),
+      WIA_STATUS_OK);
+  wia_tensor_info_t info = WIA_TENSOR_INFO_INIT;
+  CHECK_STATUS(wia_get_tensor_info(a, &info), WIA_STATUS_OK);
+  layout = info.layout;
+  make_group();
+  test_read();
+  test_written();
+  const wia_tensor_t all[] = {a, b, row, matrix, c, image, weight, out_image, pooled};
+  for (uint32_t i = 0; i < sizeof all / sizeof all[0]; i++) core_destroy(all[i]);
+  CHECK_STATUS(wia_destroy_plan(plan), WIA_STATUS_OK);
+  CHECK_STATUS(wia_destroy_context(context), WIA_STATUS_OK);
+  CHECK_CLEAN();
+  return CHECK_DONE();
+}
