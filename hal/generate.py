@@ -3,35 +3,27 @@
     generate.py --output DIR    include/wia/ops.h, ops_table.c, ops_calls.c and _operations.py
     generate.py --docs DIR      operations/index.rst and one page per operation
 
-A file whose text is the same is not touched. The catalog is loaded without the package around it,
-which needs the library that is being built.
+A file whose text is the same is not touched.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from generator import c_calls, c_header, c_table, pages, python_api
-
-if TYPE_CHECKING:
-    from wia.catalog import Operation
+from generator.model import OPERATIONS, Operation
 
 
-def load_catalog() -> tuple[Operation, ...]:
+def checked_operations() -> tuple[Operation, ...]:
     """The entries, in the order of their numbers.
 
     Raises ValueError when numbers have a gap or two entries share one.
     """
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "wia"))
-    operations: tuple[Operation, ...] = importlib.import_module("catalog").OPERATIONS
-    numbers = [operation.number for operation in operations]
+    numbers = [operation.number for operation in OPERATIONS]
     if numbers != list(range(1, len(numbers) + 1)):
         raise ValueError(f"operations have the numbers {numbers}; expected 1 to {len(numbers)}")
-    return operations
+    return OPERATIONS
 
 
 def write(path: Path, text: str) -> None:
@@ -50,7 +42,7 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.output is None and arguments.docs is None:
         parser.error("nothing to do: give --output, --docs or both")
-    operations = load_catalog()
+    operations = checked_operations()
     if arguments.output is not None:
         write(arguments.output / "include/wia/ops.h", c_header.make(operations))
         write(arguments.output / "ops_table.c", c_table.make(operations))

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from .c_header import signature
-
-if TYPE_CHECKING:
-    from catalog import Operation, Option
+from .model import Operation, Option
 
 _TOP = """\
 /* ops_calls.c: the functions of ops.h. Made from the catalog, wia/catalog/: change it there. */

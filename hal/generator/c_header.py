@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from .config import Field, fields, init_macro
+from .model import Operation, Option
 from .text import c_comment, c_wrap
-
-if TYPE_CHECKING:
-    from catalog import Operation, Option
 
 _TOP = """\
 /* ops.h: the operations. Made from the catalog, wia/catalog/: change it there.

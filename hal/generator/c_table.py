@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from .config import init_macro
+from .model import Attribute, Operation, Option, Scalar
 from .text import c_wrap
-
-if TYPE_CHECKING:
-    from catalog import Attribute, Operation, Option, Scalar
 
 _TOP = """\
 /* ops_table.c: the operations as tables. Made from the catalog, wia/catalog/: change it there. */
@@ -79,17 +75,17 @@ def _attribute(operation: Operation, item: Attribute | Option, word: int) -> str
             f"offsetof({operation.config}, {item.length_field})" if item.length_field else 0
         ),
         "zero_is_default": int(item.zero_is_default),
-        "option": _option(operation, item),
+        "option": _option(item),
         "minimum": item.minimum,
         "maximum": "WIA_DTYPE_COUNT - 1" if item.kind == "dtype" else item.maximum,
     }
     return _initialiser({key: value for key, value in parts.items() if value != 0})
 
 
-def _option(operation: Operation, item: Attribute | Option) -> int | str:
-    if item not in operation.options:
+def _option(item: Attribute | Option) -> int | str:
+    if not isinstance(item, Option):
         return 0
-    return "WIA__OPTION_IN_CALL" if getattr(item, "in_call", False) else "WIA__OPTION_REQUEST"
+    return "WIA__OPTION_IN_CALL" if item.in_call else "WIA__OPTION_REQUEST"
 
 
 def _scalar(operation: Operation, scalar: Scalar, index: int) -> str:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from catalog import Attribute, Operation, Scalar
+from .model import Attribute, Operation, Option, Scalar
 
 SIZES = {"int32_t": 4, "uint32_t": 4, "int64_t": 8, "uint64_t": 8, "double": 8, "float": 4}
 
@@ -39,9 +37,8 @@ def fields(operation: Operation) -> list[Field]:
         made.append(field)
 
     for item in operation.fields:
-        length_field = getattr(item, "length_field", "")
-        if length_field:
-            append(Field(length_field, "uint32_t", comment=f"elements of {item.name}"), 4)
+        if isinstance(item, Attribute) and item.length_field:
+            append(Field(item.length_field, "uint32_t", comment=f"elements of {item.name}"), 4)
         append(_field(item), SIZES[_c_type(item)])
     if offset % alignment:
         made.append(Field("reserved" if gaps == 0 else f"reserved_{gaps + 1}", "uint32_t"))
@@ -53,22 +50,17 @@ def init_macro(operation: Operation) -> str:
     return operation.config.removesuffix("_t").upper() + "_INIT"
 
 
-def c_enum_type(item: Attribute | Scalar) -> str:
-    """The C type that the header shows: an enumeration's name, or the field's type."""
-    return getattr(item, "enum", "") or _c_type(item)
-
-
 def _c_type(item: Attribute | Scalar) -> str:
-    return getattr(item, "field", "double")
+    return "double" if isinstance(item, Scalar) else item.field
 
 
 def _field(item: Attribute | Scalar) -> Field:
-    length = getattr(item, "length", 0)
-    default = item.default
-    zero = getattr(item, "zero_is_default", False)
     comment = item.summary[0].lower() + item.summary[1:].rstrip(".")
-    if zero and default not in (0, None):
-        one = default[0] if isinstance(default, tuple) else default
-        comment += f"; 0: {one}"
-    initial = "" if zero or isinstance(default, tuple) or not default else str(default)
-    return Field(item.name, c_enum_type(item), length, comment, initial)
+    if isinstance(item, Scalar):
+        return Field(item.name, "double", 0, comment, str(item.default) if item.default else "")
+    default = item.default[0] if isinstance(item.default, tuple) and item.default else item.default
+    if item.zero_is_default:
+        comment += f"; 0: {default}"
+    c_type = item.enum if isinstance(item, Option) and item.enum else item.field
+    initial = str(default) if default and not item.zero_is_default else ""
+    return Field(item.name, c_type, item.length, comment, initial)

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from .c_header import signature
 from .config import fields, init_macro
-
-if TYPE_CHECKING:
-    from catalog import Operation
+from .model import Operation, Option
 
 
 def make(operations: tuple[Operation, ...]) -> dict[str, str]:
@@ -73,10 +69,9 @@ def _operands(operation: Operation) -> list[list[str]]:
 def _values(operation: Operation) -> list[list[str]]:
     rows = [["Name", "Kind", "Default", "Meaning"]]
     for item in (*operation.attributes, *operation.options):
-        kind = "option" if item in operation.options else "attribute"
-        choices = " ".join(
-            f"{choice.name}: {choice.summary}" for choice in getattr(item, "choices", ())
-        )
+        options = item.choices if isinstance(item, Option) else ()
+        kind = "option" if isinstance(item, Option) else "attribute"
+        choices = " ".join(f"{choice.name}: {choice.summary}" for choice in options)
         default = "not given" if item.default is None else f"``{item.default}``"
         rows.append([f"``{item.name}``", kind, default, _escape(f"{item.summary} {choices}")])
     for scalar in operation.scalars:

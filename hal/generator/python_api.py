@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from .model import Attribute, Operand, Operation, Option, Scalar
 from .text import WIDTH, docstring
-
-if TYPE_CHECKING:
-    from catalog import Attribute, Operation, Option, Scalar
 
 _TOP = '''\
 """The operations as methods of a context. Made from the catalog, wia/catalog/: change it there."""
@@ -128,9 +124,9 @@ def _signature(operation: Operation) -> str:
 
 
 def _parameter(item: Attribute | Option | Scalar) -> str:
-    if not hasattr(item, "kind"):
+    if isinstance(item, Scalar):
         return f"{item.name}: float = {item.default!r}"
-    if getattr(item, "choices", ()):
+    if isinstance(item, Option) and item.choices:
         return f'{item.name}: str = "{_default_choice(item)}"'
     if item.kind == "bool":
         return f"{item.name}: bool = {bool(item.default)}"
@@ -158,9 +154,9 @@ def _list_default(item: Attribute) -> int:
 
 def _differs(item: Attribute | Option | Scalar) -> str:
     """An expression that is true when the argument is not the default; "" when it always counts."""
-    if not hasattr(item, "kind"):
+    if isinstance(item, Scalar):
         return f"{item.name} != {item.default!r}"
-    if getattr(item, "choices", ()):
+    if isinstance(item, Option) and item.choices:
         return f'{item.name} != "{_default_choice(item)}"'
     if item.kind == "bool":
         return f"not {item.name}" if item.default else item.name
@@ -174,9 +170,9 @@ def _differs(item: Attribute | Option | Scalar) -> str:
 def _value(operation: Operation, item: Attribute | Option | Scalar) -> tuple[str, list[str]]:
     """A call that gives the argument as the config struct and the shape rule take it."""
     arguments = [f'"{operation.name}"', f'"{item.name}"', item.name]
-    if not hasattr(item, "kind"):
+    if isinstance(item, Scalar):
         return "as_number", arguments
-    if getattr(item, "choices", ()):
+    if isinstance(item, Option) and item.choices:
         choices = ", ".join(f'"{c.name.lower()}": {c.value}' for c in item.choices)
         return "as_choice", [*arguments, f"{{{choices}}}"]
     if item.kind == "dtype":
@@ -198,7 +194,8 @@ def _configuration(operation: Operation) -> list[str]:
     """Statements that make ``config`` and ``attributes`` when an argument is not its default."""
     if not operation.fields and not operation.attributes:
         return []
-    listed = (*operation.attributes, *operation.options, *operation.scalars)
+    listed: list[Attribute | Scalar] = [*operation.attributes, *operation.options]
+    listed += operation.scalars
     conditions = [_differs(item) for item in listed]
     always = "" in conditions
     lines = ["        config = NULL"] if operation.config and not always else []
@@ -217,8 +214,9 @@ def _configuration(operation: Operation) -> list[str]:
         body.append("            }")
     if operation.config:
         body += ["            config = make_config(", f'                "{operation.config}",']
-        for item in (*operation.options, *operation.scalars):
-            body += _assign(operation, item, f"{item.name}=")
+        others: list[Option | Scalar] = [*operation.options, *operation.scalars]
+        for other in others:
+            body += _assign(operation, other, f"{other.name}=")
         if operation.attributes:
             body.append("                **attributes,")
         body.append("            )")
@@ -234,7 +232,8 @@ def _condition(conditions: list[str]) -> list[str]:
 
 
 def _docstring(operation: Operation) -> str:
-    items = [*operation.inputs, *operation.attributes, *operation.options, *operation.scalars]
+    items: list[Operand | Attribute | Scalar] = [*operation.inputs, *operation.attributes]
+    items += [*operation.options, *operation.scalars]
     output = operation.output
     read = f" Read first unless {output.read_with} is 0." if output.read_with else ""
     paragraphs = [

@@ -50,6 +50,8 @@ def _node_cases() -> Iterator[Case]:
         return numpy_helper.to_array(item) if isinstance(item, TensorProto) else item
 
     for case in collect_testcases(None):
+        assert case.model is not None
+        assert case.data_sets is not None
         graph = case.model.graph
         if len(graph.node) == 1 and graph.node[0].op_type in TRANSLATIONS:
             arrays, outputs = ([as_array(item) for item in side] for side in case.data_sets[0])
@@ -68,7 +70,7 @@ def _converted_cases() -> Iterator[Case]:
 
     for kind in ("pytorch-converted", "pytorch-operator"):
         for case in load_model_tests(kind=kind):
-            folder = Path(case.model_dir)
+            folder = Path(str(case.model_dir))
             model = onnx.load(folder / "model.onnx")
             graph = model.graph
             if not {node.op_type for node in graph.node} <= TRANSLATIONS.keys():

@@ -66,7 +66,7 @@ def test_entry_is_complete(operation: Operation) -> None:
     assert len(set(operation.dtypes)) == len(operation.dtypes)
     listed = (*operation.attributes, *operation.options)
     assert sum(item.words for item in listed) <= 40
-    names = [item.name for item in (*listed, *operation.scalars)]
+    names = [item.name for item in listed] + [scalar.name for scalar in operation.scalars]
     assert len(set(names)) == len(names)
     for item in listed:
         if item.default is None:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from test_catalog_entries import IDS, call, numpy_dtype
 
 import wia
-from test_catalog_entries import IDS, call, numpy_dtype
 from wia._errors import check
 from wia._native import lib, new_struct
 from wia.catalog import OPERATIONS, Operation
@@ -90,7 +90,8 @@ def test_methods_take_what_python_programs_pass(ctx: wia.Context) -> None:
     """One number for a list, names for choices, numpy's integers, None for what is left out."""
     x = ctx.tensor(np.arange(32, dtype=np.float32).reshape(1, 2, 4, 4))
     w = ctx.tensor(np.ones((2, 1, 2, 2), np.float32))
-    y = ctx.conv2d(x, w, None, stride=np.int64(2), padding=(0, 1), groups=2, fusion="relu")
+    two: Any = np.int64(2)
+    y = ctx.conv2d(x, w, None, stride=two, padding=(0, 1), groups=2, fusion="relu")
     assert y.shape == (1, 2, 2, 3)
     pooled = ctx.max_pool2d(x, kernel=2)
     assert pooled.numpy()[0, 0].tolist() == [[5.0, 7.0], [13.0, 15.0]]
@@ -122,7 +123,7 @@ def test_arguments_of_other_types(
 ) -> None:
     """Each error says what was given and what was expected."""
     x = ctx.zeros((1, 1, 4, 4))
-    with pytest.raises(wia.InvalidArgumentError, match="conv2d|wia_conv_config_t") as error:
+    with pytest.raises(wia.InvalidArgumentError, match=r"conv2d|wia_conv_config_t") as error:
         getattr(ctx, method)(x, x, **arguments)
     assert part in str(error.value)
 
