@@ -48,13 +48,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{name}: ", end="" if name not in LIVE else "\n", flush=True)
         try:
             known[name]()
-            print(f"{name if name in LIVE else 'passed'} in {time.monotonic() - start:.1f} s")
+            if name not in LIVE:  # they end with a line of their own
+                print(f"passed in {time.monotonic() - start:.1f} s")
         except StepError as error:
             failed.append(name)
             print(f"FAILED in {time.monotonic() - start:.1f} s\n{error}")
     if failed:
         print(f"failed: {', '.join(failed)}")
     return 1 if failed else 0
+
+
+class Command:
+    """A command and where it runs."""
+
+    def __init__(self, *words: str | Path, cwd: Path = ROOT) -> None:
+        self.words = list(map(str, words))
+        self.cwd = cwd
+
+
+def run_all(*commands: Command) -> None:
+    """Run commands, also after one that fails; raise StepError with what the failing ones said."""
+    problems = []
+    for command in commands:
+        try:
+            run(*command.words, cwd=command.cwd)
+        except StepError as error:
+            problems.append(str(error))
+    if problems:
+        raise StepError("\n".join(problems))
 
 
 def run(*command: str | Path, cwd: Path = ROOT) -> str:
@@ -103,20 +124,29 @@ def check_c_format() -> None:
 
 def check_python() -> None:
     """Ruff: rules and format."""
-    run(BIN / "ruff", "check", ".")
-    run(BIN / "ruff", "format", "--check", ".")
+    run_all(
+        Command(BIN / "ruff", "check", "."),
+        Command(BIN / "ruff", "format", "--check", "."),
+    )
 
 
 def check_types() -> None:
     """Strict mypy on the installed packages (parts of them are generated) and on all else."""
-    packages = [name for name in PYTHON_PACKAGES if installed(name)]
-    check = [BIN / "mypy", f"--config-file={ROOT / 'pyproject.toml'}", f"--cache-dir={BUILD}/mypy"]
-    # Away from the root, where `wia` would be the sources without the generated parts.
-    run(*check, *(word for name in packages for word in ("-p", name)), cwd=BUILD)
-    run(*check, *tracked(".py", under=["benchmarks", "examples", "tests"]), cwd=BUILD)
+    packages = [word for name in PYTHON_PACKAGES if installed(name) for word in ("-p", name)]
+    check: list[str | Path] = [BIN / "mypy", f"--config-file={ROOT / 'pyproject.toml'}"]
+    check.append(f"--cache-dir={BUILD / 'mypy'}")
+    programs = tracked(".py", under=["benchmarks", "examples", "tests/python"])
+    # Of the two conftest.py, which are modules of one name, this one is checked with the tools.
+    tools = tracked(".py", under=[".ci", "docs", "tests/conftest.py"])
     # The generator sees the catalog as a package of its own, as when it runs.
-    run("env", "MYPYPATH=../wia", *check, "generate.py", "generator", "bridge", cwd=ROOT / "hal")
-    run(*check, *tracked(".py", under=[".ci", "docs"]), cwd=BUILD)
+    with_catalog = ["env", "MYPYPATH=../wia", *check]
+    run_all(
+        # Away from the root, where `wia` would be the sources without the generated parts.
+        Command(*check, *packages, cwd=BUILD),
+        Command(*check, *programs, cwd=BUILD),
+        Command(*check, *tools, cwd=BUILD),
+        Command(*with_catalog, "generate.py", "generator", "bridge", cwd=ROOT / "hal"),
+    )
 
 
 def installed(name: str) -> bool:
