@@ -38,7 +38,7 @@ static void test_memory(void) {
     const wia_copy_t copy = {
         .source = memory, .destination = {.address = (uintptr_t)back}, .size = 100};
     CHECK_STATUS(driver->copy(device, &copy, 1, &error), WIA_STATUS_OK);
-    CHECK(back[0] == 1 && back[50] == 3 && back[99] == 4);
+    for (int k = 0; k < 100; k++) CHECK(back[k] == k % 4 + 1);
     driver->free(device, &memory);
   }
 }

@@ -94,46 +94,68 @@ static void test_matmul(void) {
                                    .beta = swap == 2 ? 2 : 0});
 }
 
-/* One matrix of whole tiles takes a path of its own; so does each rank without its batch. */
+/* One product without a batch, where whole tiles take a path of their own. */
+static void check_single(int64_t m, int64_t n, int mode_c, double alpha) {
+  const wia_attribute_t attributes[] = {scalar("alpha", 0), scalar("beta", 1)};
+  const wia_scalar_t scalars[] = {{.f64 = alpha}, {.f64 = 0}};
+  MAKE(&a, WIA_FLOAT32, PLAIN, m, 5);
+  MAKE(&b, WIA_FLOAT32, PLAIN, 5, n);
+  MAKE(&c, WIA_FLOAT32, mode_c, m, n);
+  fill_random(&a);
+  fill_random(&b);
+  launch_t call = {.op_name = "matmul",
+                   .inputs = {&a, &b},
+                   .input_count = 2,
+                   .output = &c,
+                   .attributes = attributes,
+                   .attribute_count = 2,
+                   .scalars = scalars};
+  CHECK_STATUS(launch(&call), WIA_STATUS_OK);
+  for (int64_t i = 0; i < m; i++)
+    for (int64_t j = 0; j < n; j++) {
+      double sum = 0;
+      for (int64_t p = 0; p < 5; p++) sum += (double)AT(float, &a, i, p) * AT(float, &b, p, j);
+      CHECK(is_near(AT(float, &c, i, j), alpha * sum, 9, 200));
+    }
+  CHECK(has_margins(&c));
+}
+
+static void test_matmul_tiles(void) {
+  for (int mode = 0; mode < MODE_COUNT; mode++)
+    for (int alpha = 1; alpha < 3; alpha++) {
+      check_single(8, 16, mode, alpha);
+      check_single(6, 8, mode, alpha);
+      check_single(4, 12, mode, alpha);
+    }
+}
+
+/* Operands of rank 1. */
+static double dot(array_t *x, array_t *y, int64_t row, int64_t column) {
+  double sum = 0;
+  for (int64_t p = 0; p < 8; p++)
+    sum += (double)(row < 0 ? AT(float, x, p) : AT(float, x, row, p)) *
+           (column < 0 ? AT(float, y, p) : AT(float, y, p, column));
+  return sum;
+}
+
 static void test_matmul_ranks(void) {
   for (int mode = 0; mode < MODE_COUNT; mode++) {
     MAKE(&a, WIA_FLOAT32, mode, 8);
     MAKE(&b, WIA_FLOAT32, mode, 8, 8);
+    MAKE(&c, WIA_FLOAT32, mode, 8);
     fill_random(&a);
     fill_random(&b);
     launch_t call = {.op_name = "matmul", .inputs = {&a, &b}, .input_count = 2, .output = &c};
-    MAKE(&c, WIA_FLOAT32, mode, 8);
     CHECK_STATUS(launch(&call), WIA_STATUS_OK);
-    for (int64_t j = 0; j < 8; j++) {
-      double sum = 0;
-      for (int64_t p = 0; p < 8; p++)
-        sum += (double)AT(float, &a, p) * AT(float, &b, p, j);
-      CHECK(is_near(AT(float, &c, j), sum, 8, 200));
-    }
+    for (int64_t j = 0; j < 8; j++) CHECK(is_near(AT(float, &c, j), dot(&a, &b, -1, j), 8, 200));
     call.inputs[0] = &b;
     call.inputs[1] = &a;
     CHECK_STATUS(launch(&call), WIA_STATUS_OK);
-    for (int64_t i = 0; i < 8; i++) {
-      double sum = 0;
-      for (int64_t p = 0; p < 8; p++)
-        sum += (double)AT(float, &b, i, p) * AT(float, &a, p);
-      CHECK(is_near(AT(float, &c, i), sum, 8, 200));
-    }
-    call.inputs[1] = &b;
-    MAKE(&c, WIA_FLOAT32, mode, 8, 8);
-    CHECK_STATUS(launch(&call), WIA_STATUS_OK);
-    double sum = 0;
-    for (int64_t p = 0; p < 8; p++)
-      sum += (double)AT(float, &b, 5, p) * AT(float, &b, p, 6);
-    CHECK(is_near(AT(float, &c, 5, 6), sum, 8, 200));
-    CHECK(has_margins(&c));
-    call.inputs[0] = call.inputs[1] = &a;
+    for (int64_t i = 0; i < 8; i++) CHECK(is_near(AT(float, &c, i), dot(&b, &a, i, -1), 8, 200));
+    call.inputs[0] = &a;
     make_array(&c, WIA_FLOAT32, PLAIN, 0, NULL);
     CHECK_STATUS(launch(&call), WIA_STATUS_OK);
-    sum = 0;
-    for (int64_t p = 0; p < 8; p++)
-      sum += pow(AT(float, &a, p), 2);
-    CHECK(is_near(*(float *)element(&c, 0), sum, 8, 200));
+    CHECK(is_near(*(float *)element(&c, 0), dot(&a, &a, -1, -1), 8, 200));
   }
 }
 
@@ -168,8 +190,7 @@ static void test_addmm(void) {
           const int64_t place[] = {shape == 2 ? 0 : i, shape == 3 ? 0 : j};
           const double added = *(float *)element_at(&d, shape == 1 ? place + 1 : place);
           double sum = 0;
-          for (int64_t p = 0; p < 3; p++)
-            sum += (double)AT(float, &a, i, p) * AT(float, &b, p, j);
+          for (int64_t p = 0; p < 3; p++) sum += (double)AT(float, &a, i, p) * AT(float, &b, p, j);
           CHECK(is_near(AT(float, &c, i, j), beta ? 2 * sum + 3 * added : sum + added, 7, 200));
         }
     }
@@ -206,8 +227,7 @@ static void test_linear(void) {
   launch_t call = {.op_name = "linear", .inputs = {&a, &b, NULL}, .input_count = 3, .output = &c};
   CHECK_STATUS(launch(&call), WIA_STATUS_OK);
   double sum = 0;
-  for (int64_t p = 0; p < 7; p++)
-    sum += (double)AT(float, &a, p) * AT(float, &b, 8, p);
+  for (int64_t p = 0; p < 7; p++) sum += (double)AT(float, &a, p) * AT(float, &b, 8, p);
   CHECK(is_near(AT(float, &c, 8), sum, 9, 200));
 }
 
@@ -280,20 +300,21 @@ static void check_conv(const window_t *w, int mode, bool bias) {
 }
 
 static void check_pool(const window_t *w, int mode) {
+  const bool steps = w->stride[0] != w->kernel[0] || w->stride[1] != w->kernel[1];
   const int64_t height = reach(w, 0), width = reach(w, 1), ceil = 1;
   MAKE(&a, WIA_FLOAT32, mode, 2, CHANNELS, HEIGHT, WIDTH);
   MAKE(&c, WIA_FLOAT32, (mode + 1) % MODE_COUNT, 2, CHANNELS, height, width);
   fill_random(&a);
   AT(float, &a, 1, 2, 3, 4) = NAN;
-  const wia_attribute_t attributes[] = {list("kernel", w->kernel, 2), list("stride", w->stride, 2),
-                                        list("padding", w->padding, 4),
-                                        list("dilation", w->dilation, 2), flag("ceil_mode", &ceil)};
+  const wia_attribute_t attributes[] = {
+      list("kernel", w->kernel, 2), list("padding", w->padding, 4),
+      list("dilation", w->dilation, 2), flag("ceil_mode", &ceil), list("stride", w->stride, 2)};
   launch_t call = {.op_name = "max_pool2d",
                    .inputs = {&a},
                    .input_count = 1,
                    .output = &c,
                    .attributes = attributes,
-                   .attribute_count = 5};
+                   .attribute_count = steps ? 5 : 4}; /* its default is the kernel */
   CHECK_STATUS(launch(&call), WIA_STATUS_OK);
   uint32_t wrong = 0;
   for (int64_t place = 0; place < 2 * CHANNELS * height * width; place++) {
@@ -302,11 +323,9 @@ static void check_pool(const window_t *w, int mode) {
     double largest = -INFINITY;
     for (int64_t tap = 0; tap < w->kernel[0] * w->kernel[1]; tap++) {
       int64_t y, x;
-      if (!find(w, oy, ox, tap / w->kernel[1], tap % w->kernel[1], &y, &x))
-        continue;
+      if (!find(w, oy, ox, tap / w->kernel[1], tap % w->kernel[1], &y, &x)) continue;
       const double value = AT(float, &a, n, o, y, x);
-      if (isnan(value) || value > largest)
-        largest = value;
+      if (isnan(value) || value > largest) largest = value;
     }
     wrong += !is_near(AT(float, &c, n, o, oy, ox), largest, 0, 0);
   }
@@ -325,6 +344,7 @@ static void test_images(void) {
 
 int main(void) {
   test_matmul();
+  test_matmul_tiles();
   test_matmul_ranks();
   test_addmm();
   test_linear();
