@@ -95,10 +95,12 @@ def run_python(tmp_path: Path) -> RunPython:
         timeout: float = 60,
     ) -> subprocess.CompletedProcess[str]:
         install(tmp_path, drivers or {})
-        path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+        given = {**(environment or {})}
+        folders = [str(tmp_path), given.pop("PYTHONPATH", ""), os.environ.get("PYTHONPATH", "")]
+        path = os.pathsep.join(filter(None, folders))
         return subprocess.run(
             [sys.executable, "-W", "error", "-c", code],
-            env={**os.environ, "PYTHONPATH": path, **(environment or {})},
+            env={**os.environ, "PYTHONPATH": path, **given},
             cwd=tmp_path,
             capture_output=True,
             text=True,
