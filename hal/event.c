@@ -181,20 +181,19 @@ WIA_API wia_status_t wia_query_event(wia_event_t *event, int32_t *out_state) {
 
 /* -- times and reset ----------------------------------------------------------------------------- */
 
-static wia_status_t get_time(wia_event_t *event, const char *argument, int64_t *out_time_ns) {
-  wia__point_t *point = NULL;
-  bool recorded = false;
-  wia_status_t status = get_point(event, &point, &recorded);
-  if (status) return status;
-  if (wia__point_state(point) == WIA_EVENT_DONE)
+/* Releases the point. */
+static wia_status_t get_time(wia__point_t *point, bool recorded, const char *argument,
+                             int64_t *out_time_ns) {
+  wia_status_t status = WIA_STATUS_OK;
+  const int32_t state = wia__point_state(point);
+  if (state == WIA_EVENT_DONE)
     *out_time_ns = wia__point_time_ns(point);
   else
     status = wia__fail(WIA_STATUS_FAILED_PRECONDITION,
                        "%s is not done: %s; wait for it with wia_wait_event() first", argument,
-                       !recorded ? "it was never recorded"
-                       : wia__point_state(point) == WIA_EVENT_FAILED
-                           ? "its stream failed"
-                           : "the work before it is still going on");
+                       !recorded                   ? "it was never recorded"
+                       : state == WIA_EVENT_FAILED ? "its stream failed"
+                                                   : "the work before it is still going on");
   wia__release_point(point);
   return status;
 }
@@ -202,9 +201,21 @@ static wia_status_t get_time(wia_event_t *event, const char *argument, int64_t *
 static wia_status_t get_elapsed_time(wia_event_t *start, wia_event_t *end,
                                      int64_t *out_elapsed_ns) {
   if (!out_elapsed_ns) return wia__null("out_elapsed_ns");
+  wia__point_t *start_point = NULL, *end_point = NULL;
+  bool start_recorded = false, end_recorded = false;
+  wia_status_t status = get_point(start, &start_point, &start_recorded);
+  if (status) return status;
+  status = get_point(end, &end_point, &end_recorded);
+  if (status) {
+    wia__release_point(start_point);
+    return status;
+  }
   int64_t start_ns = 0, end_ns = 0;
-  wia_status_t status = get_time(start, "start", &start_ns);
-  if (!status) status = get_time(end, "end", &end_ns);
+  status = get_time(start_point, start_recorded, "start", &start_ns);
+  if (status)
+    wia__release_point(end_point);
+  else
+    status = get_time(end_point, end_recorded, "end", &end_ns);
   if (!status) *out_elapsed_ns = end_ns - start_ns;
   return status;
 }

@@ -219,6 +219,8 @@ wia_status_t wia__make_handle(wia__object_t *object, void **out_handle) {
 static const char *const type_names[] = {"",     "context", "stream",  "event",
                                          "plan", "tensor",  "internal"};
 
+static const char *article_of(uint64_t type) { return type == WIA__EVENT ? "an" : "a"; }
+
 wia_status_t wia__resolve(const void *handle, wia__type_t type, const char *argument,
                           void *out_object) {
   wia__object_t *object = wia__find_object(handle, type);
@@ -229,12 +231,12 @@ wia_status_t wia__resolve(const void *handle, wia__type_t type, const char *argu
   const uint64_t key = (uint64_t)(uintptr_t)handle;
   const uint64_t given = (key >> WIA__INDEX_BITS) & 0xff;
   if (!handle)
-    return wia__fail(WIA_STATUS_INVALID_HANDLE, "%s is NULL; expected a %s", argument,
-                     type_names[type]);
+    return wia__fail(WIA_STATUS_INVALID_HANDLE, "%s is NULL; expected %s %s", argument,
+                     article_of(type), type_names[type]);
   if (given != (uint64_t)type && given > 0 && given < WIA__INTERNAL &&
       wia__find_object(handle, (wia__type_t)given))
-    return wia__fail(WIA_STATUS_INVALID_HANDLE, "%s is a %s; expected a %s", argument,
-                     type_names[given], type_names[type]);
+    return wia__fail(WIA_STATUS_INVALID_HANDLE, "%s is %s %s; expected %s %s", argument,
+                     article_of(given), type_names[given], article_of(type), type_names[type]);
   return wia__fail(WIA_STATUS_INVALID_HANDLE,
                    "%s (%p) is no live %s: it was destroyed, or never was one", argument, handle,
                    type_names[type]);
