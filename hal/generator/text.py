@@ -12,7 +12,7 @@ def c_comment(paragraphs: Iterable[str]) -> str:
     """A block comment; each paragraph is wrapped, "- " begins a hanging one."""
     lines: list[str] = []
     for paragraph in paragraphs:
-        hanging = "   " if paragraph.startswith("- ") else ""
+        hanging = "  " if paragraph.startswith("- ") else ""
         lines += textwrap.wrap(paragraph, WIDTH - 3, subsequent_indent=hanging) or [""]
     if len(lines) == 1 and len(lines[0]) + 6 <= WIDTH:
         return f"/* {lines[0]} */"
