@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -17,6 +18,7 @@ from wia._config import prefix
 DIGITS = Path(__file__).parents[2] / "examples" / "digits"
 DATA = DIGITS / "data"
 DEVICE = "reference:0"
+ON_DEVICES = pytest.mark.parametrize("on", ["reference:0", "sample:0"])
 sys.path.insert(0, str(DIGITS))
 
 import forward_numpy  # noqa: E402  (an example is no package)
@@ -51,15 +53,16 @@ def run(program: Program, *arguments: object) -> subprocess.CompletedProcess[str
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
 
 
-def logits_of(program: Program, path: Path, *arguments: object) -> Array:
-    result = run(program, DEVICE, "--show", 0, "--logits", path, *arguments)
+def logits_of(program: Program, on: str, path: Path) -> Array:
+    result = run(program, on, "--show", 0, "--logits", path)
     assert result.returncode == 0, result.stderr
     logits: Array = np.load(path)
     return logits
 
 
-def test_accuracy(program: Program) -> None:
-    result = run(program, DEVICE, "--show", 3)
+@ON_DEVICES
+def test_accuracy(program: Program, on: str) -> None:
+    result = run(program, on, "--show", 3)
     assert result.returncode == 0, result.stderr
     assert result.stderr == ""
     assert "356 of 360 right: 98.89 %" in result.stdout
@@ -70,24 +73,37 @@ def test_c_and_python_print_the_same(c_program: Program) -> None:
     assert run(c_program, DEVICE).stdout == run(PYTHON_PROGRAM, DEVICE).stdout
 
 
-def test_c_and_python_agree_bit_for_bit(c_program: Program, tmp_path: Path) -> None:
-    c = logits_of(c_program, tmp_path / "c.npy")
-    python = logits_of(PYTHON_PROGRAM, tmp_path / "python.npy")
+@ON_DEVICES
+def test_c_and_python_agree_bit_for_bit(c_program: Program, on: str, tmp_path: Path) -> None:
+    c = logits_of(c_program, on, tmp_path / "c.npy")
+    python = logits_of(PYTHON_PROGRAM, on, tmp_path / "python.npy")
     assert c.shape == (360, 10)
     assert c.dtype == python.dtype == np.float32
     assert c.tobytes() == python.tobytes()
 
 
-def test_agrees_with_numpy_by_hand(program: Program, tmp_path: Path) -> None:
+@ON_DEVICES
+def test_agrees_with_numpy_by_hand(program: Program, on: str, tmp_path: Path) -> None:
     """Within the bound for float32 that follows from the weights, image by image."""
     images = np.load(DATA / "test_images.npy")
     weights = forward_numpy.load_weights(DATA)
-    logits = logits_of(program, tmp_path / "logits.npy")
+    logits = logits_of(program, on, tmp_path / "logits.npy")
     exact, bound = with_bound(images, weights)
     assert bound.max() < 1e-2  # so that the comparison says something
     assert (np.abs(logits - exact) <= bound).all()
     by_hand = forward_numpy.logits(images, weights)
     assert (np.abs(logits - by_hand) <= 2 * bound).all()
+
+
+def test_a_native_driver_needs_no_python(c_program: Program) -> None:
+    """Without a Python library a native driver works, and a Python driver can't."""
+    env = {**os.environ, "WIA_LIBPYTHON": "/there/is/none"}
+    for on, code in (("sample:0", 0), ("reference:0", 1)):
+        result = subprocess.run(
+            [*c_program, on], env=env, capture_output=True, text=True, check=False, timeout=120
+        )
+        assert result.returncode == code, result.stderr
+    assert "/there/is/none" in result.stderr
 
 
 def with_bound(images: Array, weights: Mapping[str, Array]) -> tuple[Array, Array]:
