@@ -10,13 +10,19 @@ from typing import Any
 
 import wia
 
-__all__ = ["main"]
+__all__ = ["main", "make_parser"]
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns the exit code."""
+    options = make_parser().parse_args(arguments)
+    return _list_devices(as_json=options.json, verbose=options.verbose)
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of the command line, which the manual's page is made from too."""
     parser = argparse.ArgumentParser(prog="wia", description="Looks after WIA on this machine.")
     parser.add_argument("--version", action="version", version=f"wia {wia.__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -30,8 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "-v", "--verbose", action="store_true", help="also all drivers, operations and dtypes"
     )
     devices.add_argument("--json", action="store_true", help="everything, as JSON")
-    options = parser.parse_args(arguments)
-    return _list_devices(as_json=options.json, verbose=options.verbose)
+    return parser
 
 
 def _list_devices(*, as_json: bool, verbose: bool) -> int:

@@ -172,7 +172,6 @@ def view_on_host(tensor: Tensor) -> np.ndarray[Any, Any]:
 
 def fill(tensor: Tensor, value: object) -> None:
     """Sets all elements to a number."""
-    import numpy as np
 
     array, code = as_array(value, tensor._code)
     if array.shape != ():

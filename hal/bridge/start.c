@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -68,6 +69,8 @@ static int find_program(const char *site_packages, char *out_path) {
 static int initialize(const char *site_packages, char *error, size_t error_size) {
   char program[PATH_SIZE];
   PyConfig config;
+  struct sigaction interrupt;
+  sigaction(SIGINT, NULL, &interrupt);
   PyConfig_InitPythonConfig(&config);
   config.install_signal_handlers = 0;
   config.parse_argv = 0;
@@ -77,6 +80,13 @@ static int initialize(const char *site_packages, char *error, size_t error_size)
     status = PyConfig_SetBytesString(&config, &config.program_name, program);
   if (!PyStatus_Exception(status)) status = Py_InitializeFromConfig(&config);
   PyConfig_Clear(&config);
+  /* Python's signal module takes SIGINT over when it is first imported, whatever the configuration
+   * says. So it is imported here, and what the program does on SIGINT is put back. */
+  if (!PyStatus_Exception(status)) {
+    Py_XDECREF(PyImport_ImportModule("signal"));
+    PyErr_Clear();
+  }
+  sigaction(SIGINT, &interrupt, NULL);
   if (PyStatus_Exception(status)) {
     print_error(error, error_size, "The Python interpreter could not start", status.err_msg);
     return 0;

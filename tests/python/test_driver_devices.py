@@ -143,6 +143,8 @@ def test_a_name_in_use() -> None:
 
 
 def test_decorator_mistakes() -> None:
+    with pytest.raises(wia.InvalidArgumentError, match="another name"):
+        made(prepare=kernel("relu")(lambda self, node: copy_input))
     with pytest.raises(wia.InvalidArgumentError, match="float99"):
         kernel("add", dtypes=["float99"])
     with pytest.raises(wia.InvalidArgumentError, match="at least one operation"):

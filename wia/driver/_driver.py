@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from wia._device import DeviceFlag
 from wia._dtype import CODES
@@ -21,18 +21,13 @@ Prepared = Kernel | NativeKernel | Callable[..., object] | object
 Method = TypeVar("Method", bound=Callable[..., Prepared])
 
 
-class _Entry:
-    """One decorated method."""
+class _Mark(NamedTuple):
+    """What @kernel says of a method."""
 
-    __slots__ = ("dtypes", "in_place", "method", "thread_safe")
-
-    def __init__(
-        self, method: str, dtypes: frozenset[str] | None, *, in_place: bool, thread_safe: bool
-    ) -> None:
-        self.method = method
-        self.dtypes = dtypes
-        self.in_place = in_place
-        self.thread_safe = thread_safe
+    ops: tuple[str, ...]
+    dtypes: frozenset[str] | None
+    in_place: bool
+    thread_safe: bool
 
 
 def kernel(
@@ -55,9 +50,8 @@ def kernel(
         )
 
     def mark(method: Method) -> Method:
-        entry = _Entry(method.__name__, wanted, in_place=in_place, thread_safe=thread_safe)
-        marks: list[tuple[tuple[str, ...], _Entry]] = getattr(method, "_wia_kernels", [])
-        method._wia_kernels = [*marks, (ops, entry)]  # type: ignore[attr-defined]
+        marks = [*getattr(method, "_wia_marks", ()), _Mark(ops, wanted, in_place, thread_safe)]
+        method._wia_marks = marks  # type: ignore[attr-defined]
         return method
 
     return mark
@@ -88,17 +82,26 @@ class Driver:
     """None: host memory, managed by native code."""
 
     _table: Any = NULL
-    _entries: ClassVar[dict[str, list[_Entry]]] = {}
+    _marked: ClassVar[dict[str, list[tuple[str, _Mark]]]] = {}
+    """By operation: names of methods and what their marks say."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Collects the marked methods, those of base classes behind one's own."""
         super().__init_subclass__(**options)
-        cls._entries = {}
+        cls._marked = {}
+        members: dict[str, object] = {}
         for base in cls.__mro__:
-            for member in vars(base).values():
-                for ops, entry in getattr(member, "_wia_kernels", ()):
-                    for op in ops:
-                        cls._entries.setdefault(op, []).append(entry)
+            members = members | {k: v for k, v in vars(base).items() if k not in members}
+        for name, member in members.items():
+            marks: list[_Mark] = getattr(member, "_wia_marks", [])
+            if marks and name in vars(Driver):
+                raise InvalidArgumentError(
+                    f"{cls.__qualname__}.{name} is marked with @kernel, but {name} is a method of "
+                    "every driver; give it another name."
+                )
+            for mark in marks:
+                for op in mark.ops:
+                    cls._marked.setdefault(op, []).append((name, mark))
 
     def device_count(self) -> int:
         """How many devices there are now. Asked often, so it has to be cheap."""
@@ -127,33 +130,33 @@ class Driver:
     def get_support(self, device: int, op: str) -> frozenset[str]:
         """The dtypes, by name, for which the device has kernels of an operation."""
         found: frozenset[str] = frozenset()
-        for entry in self._entries.get(op, ()):
-            if entry.dtypes is None:
+        for _, mark in self._marked.get(op, ()):
+            if mark.dtypes is None:
                 from wia.catalog import BY_NAME
 
                 found |= frozenset(BY_NAME[op].dtypes if op in BY_NAME else ())
             else:
-                found |= entry.dtypes
+                found |= mark.dtypes
         return found
 
     def prepare(self, device: int, node: Node) -> Prepared:
         """Prepares a kernel for one operation: asks the marked methods that fit, in their order."""
         first = next((layout for layout in (*node.inputs, *node.outputs) if layout), None)
         dtype = first.dtype if first else ""
-        entries = self._entries.get(node.op, [])
-        if not entries:
+        marked = self._marked.get(node.op, [])
+        if not marked:
             raise UnimplementedError(f"{self.name} has no kernel for {node.op}.")
         refusals = []
-        for entry in entries:
-            if entry.dtypes is not None and dtype not in entry.dtypes:
+        for name, mark in marked:
+            if mark.dtypes is not None and dtype not in mark.dtypes:
                 continue
             node.attributes.forget_reads()
             try:
-                prepared: Prepared = getattr(self, entry.method)(node)
+                prepared: Prepared = getattr(self, name)(node)
                 node.attributes.refuse_ignored(node.op)
-                return as_kernel(prepared, in_place=entry.in_place, thread_safe=entry.thread_safe)
+                return as_kernel(prepared, in_place=mark.in_place, thread_safe=mark.thread_safe)
             except UnimplementedError as error:
-                refusals.append(f"{entry.method}: {error}")
+                refusals.append(f"{name}: {error}")
         if refusals:
             raise UnimplementedError(f"{self.name}: {'; '.join(refusals)}")
         raise UnimplementedError(

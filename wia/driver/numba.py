@@ -103,9 +103,7 @@ def pointer(typing_context: Any, address: Any, kind: Any) -> Any:
 
 
 @intrinsic(prefer_literal=True)
-def operand_array(
-    typing_context: Any, args: Any, index: Any, dtype: Any, ndim: Any
-) -> Any:
+def operand_array(typing_context: Any, args: Any, index: Any, dtype: Any, ndim: Any) -> Any:
     """Operand index of a launch as an array of that dtype and rank, with its shape and strides.
 
     dtype and ndim are constants: they have to be those that the kernel was prepared for.
