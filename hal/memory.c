@@ -126,9 +126,11 @@ static wia_status_t get_memory(wia__device_t *device, int32_t kind, uint64_t siz
   wia__rejoin(self);
   if (status) return status;
   if (device->flags & WIA_DEVICE_OPAQUE_MEMORY) {
-    out_memory->address = (uint64_t)(uintptr_t)wia__reserve_addresses(size);
+    out_memory->address = (uint64_t)(uintptr_t)wia__reserve_addresses(size, alignment);
     if (!out_memory->address) {
+      wia__lock_device(device);
       device->table->free(device->handle, out_memory);
+      wia__unlock_device(device);
       return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no address range of %llu bytes is left",
                        (unsigned long long)size);
     }
@@ -146,8 +148,8 @@ static wia_status_t get_memory(wia__device_t *device, int32_t kind, uint64_t siz
 static wia_status_t check_config(const wia__device_t *device, const wia_memory_config_t *config,
                                  int32_t *out_kind, uint64_t *out_alignment) {
   wia_memory_config_t ours = {0};
-  const wia_status_t status = wia__read_struct(config, &ours, sizeof ours, sizeof ours,
-                                               "WIA_MEMORY_CONFIG_INIT");
+  const wia_status_t status =
+      wia__read_struct(config, &ours, sizeof ours, sizeof ours, "WIA_MEMORY_CONFIG_INIT");
   if (status) return status;
   *out_kind = ours.kind ? ours.kind : WIA_MEMORY_DEVICE;
   if (*out_kind < WIA_MEMORY_DEVICE || *out_kind > WIA_MEMORY_HOST_VISIBLE)
@@ -281,8 +283,7 @@ static bool has_work(wia__allocation_t *allocation) {
 }
 
 static wia_status_t query_address(const void *address, wia_address_info_t *out_info) {
-  const wia_status_t status =
-      wia__check_out(out_info, sizeof *out_info, "WIA_ADDRESS_INFO_INIT");
+  const wia_status_t status = wia__check_out(out_info, sizeof *out_info, "WIA_ADDRESS_INFO_INIT");
   if (status) return status;
   const uint64_t at = (uint64_t)(uintptr_t)address;
   wia__allocation_t *allocation = wia__find_allocation(at);
@@ -309,8 +310,7 @@ static wia_status_t ask_driver(wia__device_t *device, int32_t kind, wia_memory_k
     wia_error_t error;
     wia__init_error(&error);
     wia__lock_device(device);
-    const wia_status_t status =
-        device->table->get_memory_kind(device->handle, i, &info, &error);
+    const wia_status_t status = device->table->get_memory_kind(device->handle, i, &info, &error);
     wia__unlock_device(device);
     if (status)
       return wia__take_error(&error, status, device->driver->name, "%s, memory kind %u",

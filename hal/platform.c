@@ -160,11 +160,19 @@ int wia__start_thread(void *(*main)(void *), void *argument, const char *name) {
   return error;
 }
 
-void *wia__reserve_addresses(uint64_t size) {
-  if (size > SIZE_MAX) return NULL;
-  void *base =
-      mmap(NULL, (size_t)size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return base == MAP_FAILED ? NULL : base;
+void *wia__reserve_addresses(uint64_t size, uint64_t alignment) {
+  const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+  const uint64_t spare = alignment > page ? alignment - page : 0;
+  if (size > SIZE_MAX - page - spare) return NULL;
+  size = (size + page - 1) / page * page;
+  void *base = mmap(NULL, (size_t)(size + spare), PROT_NONE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (base == MAP_FAILED) return NULL;
+  char *first = base;
+  const uint64_t before = (alignment - (uint64_t)(uintptr_t)base % alignment) % alignment;
+  if (before) munmap(first, (size_t)before);
+  if (spare - before) munmap(first + before + size, (size_t)(spare - before));
+  return first + before;
 }
 
 void wia__return_addresses(void *base, uint64_t size) {

@@ -35,8 +35,9 @@ const char *wia__library_folder(void);
 /* Starts a detached thread that has all signals blocked. Returns an errno value. */
 int wia__start_thread(void *(*main)(void *), void *argument, const char *name);
 
-/* Reserves size bytes of addresses that nobody may access, and gives them back. NULL: none left. */
-void *wia__reserve_addresses(uint64_t size);
+/* Reserves size bytes of addresses that nobody may access, and gives them back. alignment is a power
+ * of two. NULL: none left. */
+void *wia__reserve_addresses(uint64_t size, uint64_t alignment);
 void wia__return_addresses(void *base, uint64_t size);
 
 #endif
