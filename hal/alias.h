@@ -10,11 +10,7 @@ wia_status_t wia__check_near(const char *name, const wia__tensor_t *const *opera
                              uint64_t *aliases);
 
 static inline bool wia__is_apart(const wia__tensor_t *a, const wia__tensor_t *b) {
-  const wia_tensor_layout_t *la = a->operand.layout, *lb = b->operand.layout;
-  return a->operand.address + (uint64_t)la->span_end <=
-             b->operand.address + (uint64_t)lb->span_begin ||
-         b->operand.address + (uint64_t)lb->span_end <=
-             a->operand.address + (uint64_t)la->span_begin;
+  return a->end <= b->begin || b->end <= a->begin;
 }
 
 /* 8 bits an output: the input's number plus 1, or 0. Fails when an output overlaps an input in another

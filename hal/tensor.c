@@ -43,8 +43,7 @@ static wia_status_t make_tensor(wia__device_t *device, wia__layout_t *layout,
     return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no memory for a tensor");
   }
   wia__init_object(&tensor->object, WIA__TENSOR, destroy_tensor);
-  if (allocation) tensor->operand = wia__operand_at(allocation, address);
-  tensor->operand.layout = &layout->public_layout;
+  wia__set_operand(tensor, &layout->public_layout, allocation, address);
   tensor->device = device;
   tensor->allocation = allocation;
   tensor->borrowed = borrowed;
@@ -206,8 +205,7 @@ wia_status_t wia__view_memory(wia__device_t *device, const wia_view_t *view, con
     return status;
   }
   *out_tensor = (wia__tensor_t){.device = device, .allocation = allocation, .borrowed = 1};
-  if (allocation) out_tensor->operand = wia__operand_at(allocation, view->address);
-  out_tensor->operand.layout = &layout->public_layout;
+  wia__set_operand(out_tensor, &layout->public_layout, allocation, view->address);
   return WIA_STATUS_OK;
 }
 
