@@ -19,7 +19,7 @@ typedef struct transfer_t {
   wia_operand_t destination, source; /* the host's side: memory NULL */
   uint64_t size;
   wia__device_t *destination_device, *source_device; /* the host's: NULL */
-  wia__layout_t *layout;                             /* of the tensor; once queued: with a reference */
+  wia__layout_t *layout; /* of the tensor; once queued: with a reference */
   uint32_t pattern_size;
   unsigned char pattern[16];
   wia__allocation_t *allocations[MAX_ALLOCATIONS]; /* once queued: with references and uses */
@@ -109,7 +109,8 @@ static wia_status_t copy_strided(const transfer_t *t) {
   }
   uint32_t outer = layout->rank;
   uint64_t run = 1;
-  while (outer && layout->strides[outer - 1] == (int64_t)run) run *= (uint64_t)layout->shape[--outer];
+  while (outer && layout->strides[outer - 1] == (int64_t)run)
+    run *= (uint64_t)layout->shape[--outer];
   const uint64_t run_size = run * element;
   wia_copy_t batch[COPY_BATCH];
   uint32_t count = 0;
@@ -120,7 +121,8 @@ static wia_status_t copy_strided(const transfer_t *t) {
     for (uint32_t i = 0; i < outer; i++) offset += index[i] * layout->strides[i];
     const wia_operand_t there = moved(tensor, (uint64_t)offset * element);
     const wia_operand_t here = moved(host, at);
-    batch[count++] = write ? (wia_copy_t){here, there, run_size} : (wia_copy_t){there, here, run_size};
+    batch[count++] =
+        write ? (wia_copy_t){here, there, run_size} : (wia_copy_t){there, here, run_size};
     if (count == COPY_BATCH || at + run_size == t->size) {
       status = call_copy(device, batch, count);
       count = 0;
@@ -224,6 +226,19 @@ static wia_status_t resolve_device_side(const void *address, uint64_t size, cons
   return WIA_STATUS_OK;
 }
 
+/* Any pointer may be given, but memory that is known to be out of the host's reach would fault. */
+static wia_status_t check_host_side(const void *pointer, const char *argument) {
+  const wia__allocation_t *allocation = wia__find_allocation((uint64_t)(uintptr_t)pointer);
+  if (!allocation) return WIA_STATUS_OK;
+  const uint32_t flags = allocation->device->flags;
+  if (flags & WIA_DEVICE_HOST_ADDRESSABLE ||
+      (!(flags & WIA_DEVICE_OPAQUE_MEMORY) && allocation->kind != WIA_MEMORY_DEVICE))
+    return WIA_STATUS_OK;
+  return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                   "%s (%p) is memory of %s, which the host can't reach; expected host memory",
+                   argument, pointer, allocation->device->name);
+}
+
 static wia_status_t check_overlap(const void *destination, const void *source, uint64_t size) {
   const uint64_t to = (uint64_t)(uintptr_t)destination, from = (uint64_t)(uintptr_t)source;
   if (to + size <= from || from + size <= to) return WIA_STATUS_OK;
@@ -242,8 +257,13 @@ static wia_status_t resolve_copy(const request_t *request, transfer_t *t) {
   if (!status && request->action != UPLOAD)
     status = resolve_device_side(request->source, request->size, "source", t, &t->source,
                                  &t->source_device);
-  if (request->action == UPLOAD) t->source = host_operand(request->source);
-  if (request->action == DOWNLOAD) t->destination = host_operand(request->destination);
+  if (!status && request->action == UPLOAD) {
+    status = check_host_side(request->source, "source");
+    t->source = host_operand(request->source);
+  } else if (!status && request->action == DOWNLOAD) {
+    status = check_host_side(request->destination, "destination");
+    t->destination = host_operand(request->destination);
+  }
   return status;
 }
 
@@ -260,29 +280,50 @@ static wia_status_t resolve_fill(const request_t *request, transfer_t *t) {
                      (unsigned long long)request->size, size);
   memcpy(t->pattern, request->pattern, size);
   t->pattern_size = size;
-  return resolve_device_side(request->destination, request->size, "destination", t,
-                             &t->destination, &t->destination_device);
+  return resolve_device_side(request->destination, request->size, "destination", t, &t->destination,
+                             &t->destination_device);
+}
+
+/* The host's side lies apart from the tensor, and no two elements are written to one place. */
+static wia_status_t check_tensor_copy(const request_t *request, const wia__tensor_t *tensor,
+                                      const void *host) {
+  const bool write = request->action == WRITE_TENSOR;
+  const char *argument = write ? "source" : "destination";
+  if (!host) return wia__null(argument);
+  const wia_tensor_layout_t *layout = tensor->operand.layout;
+  const uint64_t begin = tensor->operand.address + (uint64_t)layout->span_begin;
+  const uint64_t end = tensor->operand.address + (uint64_t)layout->span_end;
+  const uint64_t from = (uint64_t)(uintptr_t)host;
+  if (from < end && begin < from + request->size)
+    return wia__fail(WIA_STATUS_INVALID_ARGUMENT, "%s (%p) overlaps the tensor's own memory",
+                     argument, host);
+  uint32_t shared = 0;
+  if (write && wia__shares_elements(layout, &shared))
+    return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                     "stride %lld of dimension %u makes elements of the tensor share memory, so it "
+                     "can't be written to",
+                     (long long)layout->strides[shared], shared);
+  return check_host_side(host, argument);
 }
 
 /* Also tells the size: an empty tensor has nothing to move. */
 static wia_status_t resolve_tensor(const request_t *request, transfer_t *t) {
   wia__tensor_t *tensor = NULL;
-  const wia_status_t status = wia__resolve_tensor(request->tensor, "tensor", &tensor);
+  wia_status_t status = wia__resolve_tensor(request->tensor, "tensor", &tensor);
   if (status) return status;
   const bool write = request->action == WRITE_TENSOR;
   const void *host = write ? request->source : request->destination;
   t->layout = wia__tensor_layout(tensor);
   char text[WIA__SHAPE_TEXT];
   if (request->size != t->layout->size)
-    return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
-                     "size is %llu bytes; a tensor of shape %s and %s has %llu",
-                     (unsigned long long)request->size,
-                     wia__format_shape(text, tensor->operand.layout->shape,
-                                       tensor->operand.layout->rank),
-                     wia_get_dtype_name(tensor->operand.layout->dtype),
-                     (unsigned long long)t->layout->size);
+    return wia__fail(
+        WIA_STATUS_INVALID_ARGUMENT, "size is %llu bytes; a tensor of shape %s and %s has %llu",
+        (unsigned long long)request->size,
+        wia__format_shape(text, tensor->operand.layout->shape, tensor->operand.layout->rank),
+        wia_get_dtype_name(tensor->operand.layout->dtype), (unsigned long long)t->layout->size);
   if (request->size == 0) return WIA_STATUS_OK;
-  if (!host) return wia__null(write ? "source" : "destination");
+  status = check_tensor_copy(request, tensor, host);
+  if (status) return status;
   *(write ? &t->destination : &t->source) = tensor->operand;
   *(write ? &t->destination_device : &t->source_device) = tensor->device;
   *(write ? &t->source : &t->destination) = host_operand(host);

@@ -13,10 +13,9 @@
 static const struct {
   const char *name;
   uint32_t bits;
-} dtypes[WIA_DTYPE_COUNT] = {
-    [WIA_DTYPE_NONE] = {"none", 0},
+} dtypes[WIA_DTYPE_COUNT] = {[WIA_DTYPE_NONE] = {"none", 0},
 #define ENTRY(constant, value, name, bits) [value] = {name, bits},
-    WIA_DTYPE_MAP(ENTRY)
+                             WIA_DTYPE_MAP(ENTRY)
 #undef ENTRY
 };
 
@@ -39,8 +38,9 @@ static wia_status_t find_dtype(const char *name, wia_dtype_t *out_dtype) {
       return WIA_STATUS_OK;
     }
   }
-  return wia__fail(WIA_STATUS_NOT_FOUND, "no dtype is called \"%s\"; names are those of numpy and "
-                                         "ml_dtypes, such as float32 and bfloat16",
+  return wia__fail(WIA_STATUS_NOT_FOUND,
+                   "no dtype is called \"%s\"; names are those of numpy and "
+                   "ml_dtypes, such as float32 and bfloat16",
                    name);
 }
 
@@ -151,9 +151,10 @@ static wia_status_t measure(wia_dtype_t dtype, const int64_t *shape, const int64
   out->end = empty ? 0 : (high_bits + 7) / 8;
   out->contiguous = empty || contiguous;
   if (bits < 8 && !out->contiguous)
-    return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
-                     "%s is packed below a byte and can't be strided; copy it to a row-major tensor",
-                     wia_get_dtype_name(dtype));
+    return wia__fail(
+        WIA_STATUS_INVALID_ARGUMENT,
+        "%s is packed below a byte and can't be strided; copy it to a row-major tensor",
+        wia_get_dtype_name(dtype));
   return WIA_STATUS_OK;
 }
 
@@ -251,6 +252,7 @@ static bool line_extent(const wia_tensor_layout_t *layout, int64_t pitch, int64_
   const int64_t element = wia_get_dtype_bits(layout->dtype) / 8;
   int64_t begin = 0, end = element;
   for (uint32_t i = 0; i < layout->rank; i++) {
+    if (layout->shape[i] < 2) continue; /* its stride may be anything */
     const int64_t stride = layout->strides[i] * element;
     if (stride % pitch == 0) continue;
     const int64_t reach = (layout->shape[i] - 1) * stride;
@@ -270,9 +272,9 @@ bool wia__may_overlap(const wia_tensor_layout_t *a, uint64_t a_address,
   /* Slices of one array: every stride either is a multiple of a common pitch or stays in a line. */
   for (uint32_t i = 0; i < a->rank; i++) {
     const int64_t element = wia_get_dtype_bits(a->dtype) / 8;
-    const int64_t pitch = llabs(a->strides[i]) * element;
+    const int64_t pitch = a->shape[i] < 2 ? 0 : llabs(a->strides[i]) * element;
     int64_t a_begin, a_end, b_begin, b_end;
-    if (a->shape[i] < 2 || pitch == 0 || !line_extent(a, pitch, &a_begin, &a_end) ||
+    if (pitch == 0 || !line_extent(a, pitch, &a_begin, &a_end) ||
         !line_extent(b, pitch, &b_begin, &b_end))
       continue;
     /* b's line relative to a's, modulo the pitch: disjoint if it lies between two of a's lines */
@@ -281,4 +283,23 @@ bool wia__may_overlap(const wia_tensor_layout_t *a, uint64_t a_address,
     if (gap >= a_end - a_begin && gap + (b_end - b_begin) <= pitch) return false;
   }
   return true;
+}
+
+bool wia__shares_elements(const wia_tensor_layout_t *layout, uint32_t *out_dimension) {
+  bool taken[WIA_MAX_RANK] = {false};
+  int64_t reach = 0; /* of the dimensions taken so far, from the smallest stride up */
+  if (!layout->element_count) return false;
+  for (;;) {
+    uint32_t next = WIA_MAX_RANK;
+    for (uint32_t i = 0; i < layout->rank; i++) {
+      if (!taken[i] && layout->shape[i] > 1 &&
+          (next == WIA_MAX_RANK || llabs(layout->strides[i]) < llabs(layout->strides[next])))
+        next = i;
+    }
+    if (next == WIA_MAX_RANK) return false;
+    taken[next] = true;
+    *out_dimension = next;
+    if (llabs(layout->strides[next]) <= reach) return true;
+    reach += (layout->shape[next] - 1) * llabs(layout->strides[next]);
+  }
 }

@@ -33,6 +33,9 @@ uint64_t wia__packed_size(wia_dtype_t dtype, uint64_t count);
 bool wia__may_overlap(const wia_tensor_layout_t *a, uint64_t a_address,
                       const wia_tensor_layout_t *b, uint64_t b_address);
 
+/* Whether two elements may share a place; *out_dimension is one whose stride makes them. */
+bool wia__shares_elements(const wia_tensor_layout_t *layout, uint32_t *out_dimension);
+
 wia_shape_t wia__shape_of(const wia_tensor_layout_t *layout);
 
 #endif

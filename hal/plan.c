@@ -42,24 +42,11 @@ wia__plan_t *wia__create_plan(wia__device_t *device, const char *name,
 
 /* An output whose elements share places would be written in an order nobody knows. */
 static wia_status_t check_output(const wia__plan_t *plan, const wia_tensor_layout_t *layout) {
-  bool taken[WIA_MAX_RANK] = {false};
-  int64_t reach = 0; /* of the dimensions taken so far, from the smallest stride up */
-  for (uint32_t n = 0; n < layout->rank && layout->element_count > 1; n++) {
-    uint32_t next = WIA_MAX_RANK;
-    for (uint32_t i = 0; i < layout->rank; i++) {
-      if (!taken[i] && (next == WIA_MAX_RANK ||
-                        llabs(layout->strides[i]) < llabs(layout->strides[next])))
-        next = i;
-    }
-    taken[next] = true;
-    if (layout->shape[next] < 2) continue;
-    if (llabs(layout->strides[next]) <= reach)
-      return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
-                       "%s: stride %lld of dimension %u makes elements of an output share memory",
-                       plan->name, (long long)layout->strides[next], next);
-    reach += (layout->shape[next] - 1) * llabs(layout->strides[next]);
-  }
-  return WIA_STATUS_OK;
+  uint32_t shared = 0;
+  if (!wia__shares_elements(layout, &shared)) return WIA_STATUS_OK;
+  return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                   "%s: stride %lld of dimension %u makes elements of an output share memory",
+                   plan->name, (long long)layout->strides[shared], shared);
 }
 
 static wia_status_t check_kernel(wia__plan_t *plan) {
@@ -87,8 +74,8 @@ static wia_status_t ask_driver(wia__plan_t *plan, const wia_request_t *request) 
   wia__thread_t *self = wia__thread();
   wia_error_t error;
   wia__init_error(&error);
-  plan->kernel = (wia_driver_kernel_t){.struct_size = sizeof plan->kernel,
-                                       .cost = {-1, -1, -1, -1}};
+  plan->kernel =
+      (wia_driver_kernel_t){.struct_size = sizeof plan->kernel, .cost = {-1, -1, -1, -1}};
   wia__leave(self);
   wia__lock_device(device);
   wia_status_t status = device->table->prepare(device->handle, request, &plan->kernel, &error);

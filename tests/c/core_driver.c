@@ -127,7 +127,7 @@ static wia_status_t allocate(wia_driver_device_t device, int32_t kind, uint64_t 
   if (device->index == CORE_SPLIT) {
     device->next_address = (device->next_address + alignment - 1) / alignment * alignment;
     memory->address = device->next_address;
-    device->next_address += size;
+    device->next_address += size + CANARY_SIZE;
   } else if (device->index != CORE_OPAQUE) {
     memory->address = (uint64_t)(uintptr_t)memory->bytes;
   }
