@@ -13,7 +13,6 @@ enum {
   WIA__FIELD_I64 = 3,
   WIA__FIELD_U64 = 4,
   WIA__FIELD_F64 = 5,
-  WIA__FIELD_F32 = 6,
   WIA__OPTION_REQUEST = 1, /* an option that goes into the request to the driver */
   WIA__OPTION_IN_CALL = 2  /* one that the function in ops.h carries out: no list or request has it */
 };

@@ -17,11 +17,9 @@ static bool is_dtype(const wia__attribute_spec_t *spec) {
 
 static wia_status_t check_range(const wia__op_t *op, const wia__attribute_spec_t *spec,
                                 uint32_t index, int64_t value) {
-  if (value >= spec->minimum && value <= spec->maximum)
-    return WIA_STATUS_OK;
+  if (value >= spec->minimum && value <= spec->maximum) return WIA_STATUS_OK;
   char element[16] = "";
-  if (spec->count > 1)
-    snprintf(element, sizeof element, "[%u]", index);
+  if (spec->count > 1) snprintf(element, sizeof element, "[%u]", index);
   if (is_dtype(spec))
     return wia__fail(WIA_STATUS_INVALID_ARGUMENT, "%s: %s is %" PRId64 ", which is no dtype",
                      op->name, spec->name, value);
@@ -36,24 +34,21 @@ static wia_status_t check_range(const wia__op_t *op, const wia__attribute_spec_t
 
 static wia_status_t check_length(const wia__op_t *op, const wia__attribute_spec_t *spec,
                                  uint32_t count) {
-  if (spec->variable ? count <= spec->count : count == spec->count)
-    return WIA_STATUS_OK;
+  if (spec->variable ? count <= spec->count : count == spec->count) return WIA_STATUS_OK;
   return wia__fail(WIA_STATUS_INVALID_ARGUMENT, "%s: %s has %u elements; expected %s%u", op->name,
                    spec->name, count, spec->variable ? "at most " : "", spec->count);
 }
 
 static void copy_defaults(const wia__op_t *op, wia_scalar_t *words, wia_scalar_t *scalars) {
-  if (op->word_count)
-    memcpy(words, op->default_words, op->word_count * sizeof *words);
-  if (op->scalar_count)
-    memcpy(scalars, op->default_scalars, op->scalar_count * sizeof *scalars);
+  if (op->word_count) memcpy(words, op->default_words, op->word_count * sizeof *words);
+  if (op->scalar_count) memcpy(scalars, op->default_scalars, op->scalar_count * sizeof *scalars);
 }
 
 /* -- config structs ------------------------------------------------------------------------------
  */
 
 static size_t field_size(uint32_t field) {
-  return field == WIA__FIELD_U32 || field == WIA__FIELD_I32 || field == WIA__FIELD_F32 ? 4 : 8;
+  return field == WIA__FIELD_U32 || field == WIA__FIELD_I32 ? 4 : 8;
 }
 
 /* An unsigned value above the range of int64_t reads as negative, which no unsigned field allows.
@@ -73,23 +68,11 @@ static void write_integer(unsigned char *bytes, uint32_t field, int64_t value) {
   memcpy(bytes, &value, field_size(field)); /* little endian: the low half comes first */
 }
 
-static double read_float(const unsigned char *bytes, uint32_t field) {
-  float narrow;
-  double wide;
-  if (field == WIA__FIELD_F32) {
-    memcpy(&narrow, bytes, sizeof narrow);
-    return (double)narrow;
-  }
-  memcpy(&wide, bytes, sizeof wide);
-  return wide;
-}
-
 /* Fields that an older caller's struct doesn't have keep what is written here. */
 static void write_defaults(const wia__op_t *op, unsigned char *bytes) {
   for (uint32_t i = 0; i < op->attribute_count; i++) {
     const wia__attribute_spec_t *spec = &op->attributes[i];
-    if (spec->field == WIA__FIELD_NONE)
-      continue;
+    if (spec->field == WIA__FIELD_NONE) continue;
     const wia_scalar_t *word = op->default_words + spec->word;
     if (spec->variable) {
       const uint32_t length = (uint32_t)word++->i64;
@@ -100,11 +83,7 @@ static void write_defaults(const wia__op_t *op, unsigned char *bytes) {
   }
   for (uint32_t i = 0; i < op->scalar_count; i++) {
     const wia__attribute_spec_t *spec = &op->scalars[i];
-    const float narrow = (float)op->default_scalars[i].f64;
-    if (spec->field == WIA__FIELD_F32)
-      memcpy(bytes + spec->offset, &narrow, sizeof narrow);
-    else if (spec->field == WIA__FIELD_F64)
-      memcpy(bytes + spec->offset, &op->default_scalars[i].f64, sizeof(double));
+    memcpy(bytes + spec->offset, &op->default_scalars[i].f64, sizeof(double));
   }
 }
 
@@ -119,19 +98,16 @@ static wia_status_t read_attribute(const wia__op_t *op, const wia__attribute_spe
     memcpy(&count, bytes + spec->length_offset, sizeof count);
     memset(bytes + spec->length_offset, 0, sizeof count);
     const wia_status_t status = check_length(op, spec, count);
-    if (status)
-      return status;
+    if (status) return status;
     word++->i64 = count;
     defaults++;
   }
   for (uint32_t i = 0; i < spec->count; i++) {
     int64_t value = i < count ? read_integer(bytes + spec->offset + i * size, spec->field) : 0;
-    if (i < count && value == 0 && spec->zero_is_default)
-      value = defaults[i].i64;
+    if (i < count && value == 0 && spec->zero_is_default) value = defaults[i].i64;
     word[i].i64 = value;
     const wia_status_t status = i < count ? check_range(op, spec, i, value) : WIA_STATUS_OK;
-    if (status)
-      return status;
+    if (status) return status;
   }
   memset(bytes + spec->offset, 0, spec->count * size);
   return WIA_STATUS_OK;
@@ -152,8 +128,7 @@ static wia_status_t check_reserved(const wia__op_t *op, const unsigned char *byt
 wia_status_t wia__words_of_config(const wia__op_t *op, const void *config, wia_scalar_t *words,
                                   wia_scalar_t *scalars) {
   copy_defaults(op, words, scalars);
-  if (!config)
-    return WIA_STATUS_OK;
+  if (!config) return WIA_STATUS_OK;
   assert(op->config_size && op->config_size <= MAX_CONFIG_SIZE);
   _Alignas(8) unsigned char bytes[MAX_CONFIG_SIZE] = {0};
   write_defaults(op, bytes);
@@ -162,14 +137,11 @@ wia_status_t wia__words_of_config(const wia__op_t *op, const void *config, wia_s
   for (uint32_t i = 0; !status && i < op->attribute_count; i++)
     if (op->attributes[i].field != WIA__FIELD_NONE)
       status = read_attribute(op, &op->attributes[i], bytes, words);
-  if (status)
-    return status;
+  if (status) return status;
   for (uint32_t i = 0; i < op->scalar_count; i++) {
-    const wia__attribute_spec_t *spec = &op->scalars[i];
-    if (spec->field == WIA__FIELD_NONE)
-      continue;
-    scalars[i].f64 = read_float(bytes + spec->offset, spec->field);
-    memset(bytes + spec->offset, 0, field_size(spec->field));
+    unsigned char *field = bytes + op->scalars[i].offset;
+    memcpy(&scalars[i].f64, field, sizeof(double));
+    memset(field, 0, sizeof(double));
   }
   return check_reserved(op, bytes);
 }
@@ -187,8 +159,7 @@ static const wia__attribute_spec_t *find_spec(const wia__op_t *op, const char *n
       return &op->attributes[i];
   *out_scalar = true;
   for (uint32_t i = 0; i < op->scalar_count; i++)
-    if (strcmp(op->scalars[i].name, name) == 0)
-      return &op->scalars[i];
+    if (strcmp(op->scalars[i].name, name) == 0) return &op->scalars[i];
   return NULL;
 }
 
@@ -198,8 +169,7 @@ static wia_status_t unknown_attribute(const wia__op_t *op, const char *name) {
   for (uint32_t i = 0; i < op->attribute_count + op->scalar_count; i++) {
     const wia__attribute_spec_t *spec =
         i < op->attribute_count ? &op->attributes[i] : &op->scalars[i - op->attribute_count];
-    if (spec->option == WIA__OPTION_IN_CALL || length >= sizeof names)
-      continue;
+    if (spec->option == WIA__OPTION_IN_CALL || length >= sizeof names) continue;
     length += (size_t)snprintf(names + length, sizeof names - length, "%s%s", length ? ", " : "",
                                spec->name);
   }
@@ -218,8 +188,7 @@ static wia_status_t wrong_type(const wia__op_t *op, const wia__attribute_spec_t 
 
 static wia_status_t read_scalar(const wia__op_t *op, const wia__attribute_spec_t *spec,
                                 const wia_attribute_t *given, wia_scalar_t *out_scalar) {
-  if (given->count != 1)
-    return check_length(op, spec, given->count);
+  if (given->count != 1) return check_length(op, spec, given->count);
   if (given->type == WIA_ATTRIBUTE_FLOAT64)
     memcpy(&out_scalar->f64, given->data, sizeof(double));
   else {
@@ -233,8 +202,7 @@ static wia_status_t read_scalar(const wia__op_t *op, const wia__attribute_spec_t
 static wia_status_t read_list(const wia__op_t *op, const wia__attribute_spec_t *spec,
                               const wia_attribute_t *given, wia_scalar_t *words) {
   wia_status_t status = check_length(op, spec, given->count);
-  if (status)
-    return status;
+  if (status) return status;
   wia_scalar_t *word = words + spec->word;
   if (spec->variable) {
     word++->i64 = given->count;
@@ -253,8 +221,7 @@ static wia_status_t read_list(const wia__op_t *op, const wia__attribute_spec_t *
 wia_status_t wia__words_of_attributes(const wia__op_t *op, const wia_attribute_t *attributes,
                                       uint32_t count, wia_scalar_t *words, wia_scalar_t *scalars) {
   copy_defaults(op, words, scalars);
-  if (count && !attributes)
-    return wia__null("attributes");
+  if (count && !attributes) return wia__null("attributes");
   for (uint32_t i = 0; i < count; i++) {
     const wia_attribute_t *given = &attributes[i];
     if (!given->name)
@@ -265,17 +232,14 @@ wia_status_t wia__words_of_attributes(const wia__op_t *op, const wia_attribute_t
                          given->name);
     bool scalar;
     const wia__attribute_spec_t *spec = find_spec(op, given->name, &scalar);
-    if (!spec)
-      return unknown_attribute(op, given->name);
+    if (!spec) return unknown_attribute(op, given->name);
     const bool whole = scalar && given->type == WIA_ATTRIBUTE_INT64;
-    if (given->type != spec->type && !whole)
-      return wrong_type(op, spec, given->type);
+    if (given->type != spec->type && !whole) return wrong_type(op, spec, given->type);
     if (!given->data && given->count)
       return wia__fail(WIA_STATUS_INVALID_ARGUMENT, "%s: %s has no data", op->name, spec->name);
     const wia_status_t status = scalar ? read_scalar(op, spec, given, &scalars[spec->word])
                                        : read_list(op, spec, given, words);
-    if (status)
-      return status;
+    if (status) return status;
   }
   return WIA_STATUS_OK;
 }

@@ -8,8 +8,7 @@
 
 static const wia__attribute_spec_t *find_spec(const wia__op_t *op, const char *name) {
   for (uint32_t i = 0; i < op->attribute_count; i++)
-    if (strcmp(op->attributes[i].name, name) == 0)
-      return &op->attributes[i];
+    if (strcmp(op->attributes[i].name, name) == 0) return &op->attributes[i];
   assert(!"a rule reads an attribute that its operation doesn't have");
   return NULL;
 }
@@ -42,15 +41,12 @@ const char *wia__format_shape(char *text, const int64_t *shape, uint32_t rank) {
 wia_status_t wia__set_output(const wia__infer_t *call, wia_dtype_t dtype, const int64_t *shape,
                              uint32_t rank) {
   char text[WIA__SHAPE_TEXT];
-  if (rank > WIA_MAX_RANK)
-    return wia__fail(WIA_STATUS_INVALID_ARGUMENT, "%s: the result would have rank %u; at most %d",
-                     call->op->name, rank, WIA_MAX_RANK);
+  assert(rank <= WIA_MAX_RANK); /* no rule makes more dimensions than an operand has */
   uint64_t count = 1;
   bool overflow = false, empty = false;
   for (uint32_t i = 0; i < rank; i++) {
     empty |= shape[i] == 0;
-    if (shape[i])
-      overflow |= __builtin_mul_overflow(count, (uint64_t)shape[i], &count);
+    if (shape[i]) overflow |= __builtin_mul_overflow(count, (uint64_t)shape[i], &count);
   }
   const uint64_t bits = wia_get_dtype_bits(dtype);
   if (!empty && (overflow || count > (uint64_t)INT64_MAX / bits))
@@ -58,8 +54,7 @@ wia_status_t wia__set_output(const wia__infer_t *call, wia_dtype_t dtype, const 
                      "%s: the result would have the shape %s, whose size in bytes overflows",
                      call->op->name, wia__format_shape(text, shape, rank));
   wia_shape_t output = {.dtype = dtype, .rank = rank};
-  if (rank)
-    memcpy(output.shape, shape, rank * sizeof *shape);
+  if (rank) memcpy(output.shape, shape, rank * sizeof *shape);
   call->outputs[0] = output;
   return WIA_STATUS_OK;
 }
@@ -68,8 +63,7 @@ wia_status_t wia__expect_rank(const wia__infer_t *call, uint32_t index, uint32_t
                               uint32_t maximum) {
   char text[WIA__SHAPE_TEXT], expected[40];
   const wia_shape_t *input = &call->inputs[index];
-  if (input->rank >= minimum && input->rank <= maximum)
-    return WIA_STATUS_OK;
+  if (input->rank >= minimum && input->rank <= maximum) return WIA_STATUS_OK;
   if (minimum == maximum)
     snprintf(expected, sizeof expected, "rank %u", minimum);
   else if (maximum == WIA_MAX_RANK)
@@ -95,8 +89,7 @@ wia_status_t wia__expect_shape(const wia__infer_t *call, uint32_t index, const i
 
 wia_status_t wia__expect_dtype(const wia__infer_t *call, uint32_t index, wia_dtype_t expected) {
   const wia_shape_t *input = &call->inputs[index];
-  if (input->dtype == expected)
-    return WIA_STATUS_OK;
+  if (input->dtype == expected) return WIA_STATUS_OK;
   return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
                    "%s: %s has dtype %s; expected %s, because %s is %s (see wia_cast)",
                    call->op->name, call->op->operand_names[index], wia_get_dtype_name(input->dtype),
@@ -125,8 +118,7 @@ bool wia__broadcast_shape(wia_shape_t *a, const int64_t *shape, uint32_t rank) {
   for (uint32_t i = 1; i <= result.rank; i++) {
     const int64_t left = i <= a->rank ? a->shape[a->rank - i] : 1;
     const int64_t right = i <= rank ? shape[rank - i] : 1;
-    if (left != right && left != 1 && right != 1)
-      return false;
+    if (left != right && left != 1 && right != 1) return false;
     result.shape[result.rank - i] = left == 1 ? right : left;
   }
   *a = result;

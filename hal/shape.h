@@ -34,8 +34,7 @@ static inline bool wia__has_input(const wia__infer_t *call, uint32_t index) {
   return index < call->input_count && call->inputs[index].dtype != WIA_DTYPE_NONE;
 }
 
-/* Writes the one output, after the checks that every result needs: its rank, and that its bytes can
- * be counted. */
+/* Writes the one output, after the check that every result needs: that its bytes can be counted. */
 wia_status_t wia__set_output(const wia__infer_t *call, wia_dtype_t dtype, const int64_t *shape,
                              uint32_t rank);
 

@@ -20,7 +20,6 @@ _FIELDS = {
     "int64_t": "WIA__FIELD_I64",
     "uint64_t": "WIA__FIELD_U64",
     "double": "WIA__FIELD_F64",
-    "float": "WIA__FIELD_F32",
 }
 _NOT_GIVEN = -1
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from .model import Attribute, Operation, Option, Scalar
 
-SIZES = {"int32_t": 4, "uint32_t": 4, "int64_t": 8, "uint64_t": 8, "double": 8, "float": 4}
+SIZES = {"int32_t": 4, "uint32_t": 4, "int64_t": 8, "uint64_t": 8, "double": 8}
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ def _index(operations: tuple[Operation, ...]) -> str:
         [
             _title("Operations", "="),
             "All operations of this version, made from the catalog in ``wia/catalog/``. Every one "
-            "has a function in ``wia/ops.h`` and a method of :class:`wia.Context`.\n",
+            "has a function in ``wia/ops.h`` and a method of :py:class:`wia.Context`.\n",
             _table(rows),
             f".. toctree::\n   :hidden:\n\n{names}\n",
         ]
@@ -37,6 +37,7 @@ def _page(operation: Operation) -> str:
         _title(operation.name, "="),
         f"{operation.summary}\n",
         f".. code-block:: text\n\n   {operation.formula}\n",
+        f":c:func:`wia_{operation.name}`, :py:meth:`wia.Context.{operation.name}`\n",
         _code("c", signature(operation) + ";"),
         _title("Operands", "-"),
         _table(_operands(operation)),
@@ -98,8 +99,8 @@ def _numbers(operation: Operation) -> list[list[str]]:
     ]
     if operation.standard:
         standard = operation.standard
-        note = f" ({standard.note})" if standard.note else ""
-        rows.append(["Standard", f"ONNX {standard.name}, opset {standard.opset}{_escape(note)}"])
+        note = f" ({_escape(standard.note)})" if standard.note else ""
+        rows.append(["Standard", f"ONNX {standard.name}, opset {standard.opset}{note}"])
     rows.append(["Checked against", _escape(operation.source)])
     return rows
 

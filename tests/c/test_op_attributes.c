@@ -65,6 +65,13 @@ static void test_config_values(void) {
   CHECK_STATUS(wia_matmul(context, a, a, c, &config, NULL), WIA_STATUS_INVALID_ARGUMENT);
   CHECK_MESSAGE("transpose_b is 2; expected 0 to 1");
 
+  config.transpose_b = UINT32_MAX;
+  CHECK_STATUS(wia_matmul(context, a, a, c, &config, NULL), WIA_STATUS_INVALID_ARGUMENT);
+  CHECK_MESSAGE("transpose_b is 4294967295");
+  const wia_softmax_config_t last = WIA_SOFTMAX_CONFIG_INIT; /* axis -1 */
+  CHECK_STATUS(wia_softmax(context, a, c, &last, NULL), WIA_STATUS_OK);
+  CHECK(first(c) == 1);
+
   /* Zero is zero where it means something. */
   set_elements(a, (float[]){3}, 1);
   config = WIA_MATMUL_CONFIG_INIT;
@@ -137,6 +144,10 @@ static void test_attribute_lists(void) {
   attribute.type = WIA_ATTRIBUTE_FLOAT64;
   REFUSES(SOFTMAX, "axis is given with type 2 (FLOAT64); expected WIA_ATTRIBUTE_INT64", LIST(x),
           WITH(attribute));
+  attribute.type = WIA_ATTRIBUTE_DTYPE;
+  REFUSES(SOFTMAX, "type 4 (DTYPE)", LIST(x), WITH(attribute));
+  attribute.type = -1;
+  REFUSES(SOFTMAX, "type -1 (unknown)", LIST(x), WITH(attribute));
   attribute.type = 9;
   REFUSES(SOFTMAX, "type 9 (unknown)", LIST(x), WITH(attribute));
   REFUSES(SOFTMAX, "axis has 2 elements; expected 1", LIST(x), WITH(INTS("axis", 1, 1)));
@@ -148,6 +159,22 @@ static void test_attribute_lists(void) {
   GIVES(MATMUL, S(FLOAT32, 2, 2), LIST(x, S(FLOAT32, 3, 2)), WITH(alpha));
   REFUSES(MATMUL, "alpha has 2 elements; expected 1", LIST(x, S(FLOAT32, 3, 2)),
           WITH(INTS("alpha", 1, 2)));
+}
+
+/* A list names the scalars too, as double or as integer. */
+static void test_scalars_of_lists(void) {
+  const wia_tensor_t a = MAKE_TENSOR(1, 1), c = MAKE_TENSOR(1, 1);
+  const wia_tensor_t inputs[] = {a, a};
+  set_elements(a, (float[]){3}, 1);
+  const double half = 0.5;
+  const wia_attribute_t fraction = {
+      .name = "alpha", .data = &half, .type = WIA_ATTRIBUTE_FLOAT64, .count = 1};
+  CHECK_STATUS(wia_execute(context, WIA_OP_MATMUL, inputs, 2, &c, 1, WITH(fraction), NULL),
+               WIA_STATUS_OK);
+  CHECK(first(c) == 4.5f);
+  CHECK_STATUS(wia_execute(context, WIA_OP_MATMUL, inputs, 2, &c, 1, WITH(INTS("alpha", -2)), NULL),
+               WIA_STATUS_OK);
+  CHECK(first(c) == -18);
 }
 
 static void test_lookup(void) {
@@ -185,6 +212,7 @@ int main(void) {
   test_config_lists();
   test_conv_config();
   test_attribute_lists();
+  test_scalars_of_lists();
   test_lookup();
   CHECK_STATUS(wia_destroy_context(context), WIA_STATUS_OK);
   return CHECK_DONE();

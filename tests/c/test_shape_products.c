@@ -61,6 +61,10 @@ static void test_linear(void) {
           LIST(S(INT8, 2, 3), S(INT8, 4, 3), S(INT8, 4)), NO_ATTRIBUTES);
   REFUSES(LINEAR, "weight has dtype int8; expected float32", LIST(S(FLOAT32, 3), S(INT8, 4, 3)),
           NO_ATTRIBUTES);
+  REFUSES(LINEAR, "input has the shape [], of rank 0", LIST(R0(FLOAT32), S(FLOAT32, 4, 3)),
+          NO_ATTRIBUTES);
+  REFUSES(LINEAR, "weight has the shape [3], of rank 1", LIST(S(FLOAT32, 3), S(FLOAT32, 3)),
+          NO_ATTRIBUTES);
   REFUSES(LINEAR, "(weight is [out, in])", LIST(S(FLOAT32, 3), S(FLOAT32, 3, 4)), NO_ATTRIBUTES);
   REFUSES(LINEAR, "bias has the shape [3]; expected [4]",
           LIST(S(FLOAT32, 3), S(FLOAT32, 4, 3), S(FLOAT32, 3)), NO_ATTRIBUTES);
@@ -82,6 +86,7 @@ static void test_conv2d(void) {
 
   REFUSES(CONV2D, "only 2 with padding 0 and 0", LIST(S(FLOAT32, 1, 4, 2, 7), weight),
           NO_ATTRIBUTES);
+  REFUSES(CONV2D, "groups is 3", LIST(image, weight, S(FLOAT32, 6)), WITH(INTS("groups", 3)));
   REFUSES(CONV2D, "groups is 3", LIST(image, weight), WITH(INTS("groups", 3)));
   REFUSES(CONV2D, "weight takes 4 channels (its dimension 1); expected 2", LIST(image, weight),
           WITH(INTS("groups", 2)));

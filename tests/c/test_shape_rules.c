@@ -47,6 +47,9 @@ static void test_norms(void) {
   REFUSES(LAYER_NORM, "bias has the shape [4]; expected [3, 4]", LIST(x, ABSENT, S(FLOAT32, 4)),
           WITH(INTS("axis", -2)));
 
+  REFUSES(LAYER_NORM, "weight has the shape [3]; expected [4]",
+          LIST(x, S(FLOAT32, 3), S(FLOAT32, 4)), NO_ATTRIBUTES);
+
   const wia_shape_t c = S(FLOAT32, 3);
   GIVES(BATCH_NORM, x, LIST(x, c, c), NO_ATTRIBUTES);
   GIVES(BATCH_NORM, x, LIST(x, c, c, ABSENT, c), NO_ATTRIBUTES);
@@ -64,6 +67,8 @@ static void test_reductions(void) {
   GIVES(REDUCE_SUM, S(INT8, 2), LIST(S(INT8, 2, 0)), WITH(INTS("axes", 1)));
   GIVES(REDUCE_MAX, S(FLOAT32, 0), LIST(S(FLOAT32, 0, 0)), WITH(INTS("axes", 1)));
   GIVES(REDUCE_SUM, R0(FLOAT32), LIST(R0(FLOAT32)), NO_ATTRIBUTES);
+  GIVES(REDUCE_SUM, R0(INT64), LIST(S(INT64, 1, 2, 1, 2, 1, 2, 1, 2)),
+        WITH(INTS("axes", 0, 1, 2, 3, 4, 5, 6, 7)));
   REFUSES(REDUCE_MAX, "no largest element among none", LIST(S(FLOAT32, 2, 0)),
           WITH(INTS("axes", 1)));
   REFUSES(REDUCE_SUM, "names dimension 1 twice", LIST(x), WITH(INTS("axes", 1, -2)));
@@ -85,9 +90,13 @@ static void test_moves(void) {
   GIVES(BROADCAST, S(BOOL, 0), LIST(S(BOOL, 1)), WITH(INTS("shape", 0)));
   GIVES(BROADCAST, S(BOOL, 5), LIST(R0(BOOL)), WITH(INTS("shape", 5)));
   REFUSES(BROADCAST, "[2, 3] and can't be repeated to [2, 6]", LIST(x), WITH(INTS("shape", 2, 6)));
+  REFUSES(BROADCAST, "can't be repeated to [4, 3]", LIST(x), WITH(INTS("shape", 4, 3)));
   REFUSES(BROADCAST, "can't be repeated to [3]", LIST(x), WITH(INTS("shape", 3)));
   REFUSES(BROADCAST, "no shape is given", LIST(x), NO_ATTRIBUTES);
   REFUSES(BROADCAST, "shape[0] is -1; expected 0 or more", LIST(x), WITH(INTS("shape", -1, 3)));
+  /* The bits of a result can be counted in 63 bits. */
+  GIVES(BROADCAST, S(INT8, INT64_MAX / 8), LIST(R0(INT8)), WITH(INTS("shape", INT64_MAX / 8)));
+  REFUSES(BROADCAST, "overflows", LIST(R0(INT8)), WITH(INTS("shape", INT64_MAX / 8 + 1)));
   REFUSES(BROADCAST, "overflows", LIST(R0(INT64)), WITH(INTS("shape", INT64_MAX / 8, 2)));
 
   GIVES(TRANSPOSE, S(FLOAT8_E5M2, 3, 2), LIST(x), NO_ATTRIBUTES);
@@ -136,6 +145,8 @@ static void test_max_pool2d(void) {
           WITH(INTS("kernel", 7, 10)));
   REFUSES(MAX_POOL2D, "expected less than the reach of the kernel, 2", LIST(x),
           WITH(INTS("kernel", 2, 2), INTS("padding", 0, 0, 2, 0)));
+  REFUSES(MAX_POOL2D, "expected less than the reach of the kernel, 3", LIST(x),
+          WITH(INTS("kernel", 2, 2), INTS("dilation", 2, 2), INTS("padding", 0, 3, 0, 0)));
   REFUSES(MAX_POOL2D, "expected rank 4", LIST(S(FLOAT32, 7, 9)), WITH(INTS("kernel", 2, 2)));
 }
 
