@@ -1,14 +1,16 @@
-"""examples/first: what the manual shows runs and prints the same in C and in Python."""
+"""What the manual and the README show runs; examples/first gives the same in C and in Python."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 from wia._config import prefix
 
-FIRST = Path(__file__).parents[2] / "examples" / "first"
+ROOT = Path(__file__).parents[2]
+FIRST = ROOT / "examples" / "first"
 
 
 def output(*command: object) -> str:
@@ -36,3 +38,11 @@ def test_c(tmp_path: Path) -> None:
     )
     assert failed.returncode == 1
     assert "wia_find_device" in failed.stderr
+
+
+def test_readme() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert [output(sys.executable, "-c", block).split() for block in blocks] == [
+        ["[[", "7.", "10.]", "[15.", "22.]]"]
+    ]
