@@ -12,12 +12,29 @@ author = "the WIA authors"
 copyright = author
 version = release = importlib.metadata.version("wia")
 extensions = ["myst_parser", "generated_pages"]
-html_theme = "alabaster"
-html_theme_options = {
-    "description": "A hardware abstraction layer for AI accelerators",
-    "page_width": "72em",
-    "sidebar_width": "16em",
-}
+exclude_patterns = ["_ext", "_static", "snippets"]
+default_role = "code"
+highlight_language = "none"
+smartquotes = False
+
+html_theme = "furo"
+html_title = f"WIA {version}"
+html_static_path = ["_static"]
+html_css_files = ["wide.css"]
+html_show_sphinx = False
+toc_object_entries_show_parents = "hide"
+
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 3
+
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
-exclude_patterns = ["_ext"]
+maximum_signature_line_length = 90
+
+# Links of the C pages have to resolve. What Python signatures name is often not public.
+nitpicky = True
+nitpick_ignore = [("c:func", "wia_negotiate_driver")]
+nitpick_ignore_regex = [
+    ("c:identifier", r"u?int\d+_t|wia_driver_\w+_s|wia_tensor"),
+    ("py:.*", ".*"),
+]

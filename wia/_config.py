@@ -10,23 +10,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["main", "prefix"]
+__all__ = ["main", "make_parser", "prefix"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print what the options ask for, on one line, in the order of --help."""
-    parser = argparse.ArgumentParser(
-        prog="wia-config",
-        description="Tell how to compile and link programs that use libwia.",
-        epilog="Example: cc first.c $(wia-config --cflags --libs) -o first",
-    )
-    add = parser.add_argument
-    add("--version", action="store_true", help="the version")
-    add("--prefix", action="store_true", help="the folder with include/ and lib/")
-    add("--cmake", action="store_true", help="the folder for CMAKE_PREFIX_PATH or wia_DIR")
-    add("--pkgconfig", action="store_true", help="the folder for PKG_CONFIG_PATH")
-    add("--cflags", action="store_true", help="compiler flags")
-    add("--libs", action="store_true", help="linker flags, with a run path to the library")
+    parser = make_parser()
     chosen = vars(parser.parse_args(arguments))
     if not any(chosen.values()):
         parser.print_usage(sys.stderr)
@@ -45,6 +34,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     }
     print(" ".join(text for name, text in answers.items() if chosen[name]))
     return 0
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line, which the manual's page is made from too."""
+    parser = argparse.ArgumentParser(
+        prog="wia-config",
+        description="Tell how to compile and link programs that use libwia.",
+        epilog="Example: cc first.c $(wia-config --cflags --libs) -o first",
+    )
+    add = parser.add_argument
+    add("--version", action="store_true", help="the version")
+    add("--prefix", action="store_true", help="the folder with include/ and lib/")
+    add("--cmake", action="store_true", help="the folder for CMAKE_PREFIX_PATH or wia_DIR")
+    add("--pkgconfig", action="store_true", help="the folder for PKG_CONFIG_PATH")
+    add("--cflags", action="store_true", help="compiler flags")
+    add("--libs", action="store_true", help="linker flags, with a run path to the library")
+    return parser
 
 
 def prefix() -> Path:

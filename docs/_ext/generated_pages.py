@@ -2,7 +2,7 @@
 
 - operations/: from the catalog (hal/generate.py --docs)
 - abi/: one page for each public header
-- environment.rst: from the table in hal/env.h
+- environment, status, manifest, commands: see fact_pages.py
 
 Docstrings are plain text, so that they read well where they stand; here they are made safe for it.
 """
@@ -15,6 +15,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from fact_pages import fact_pages
 from header_pages import header_page
 from sphinx.application import Sphinx
 
@@ -36,39 +37,27 @@ def make_pages(folder: Path) -> None:
     generator = [sys.executable, "-B", str(ROOT / "hal" / "generate.py")]
     made = folder / "include"
     subprocess.run([*generator, "--docs", str(folder), "--output", str(made)], check=True)
-
-    headers = [*sorted(INCLUDE.glob("wia/*.h")), made / "include" / "wia" / "ops.h"]
-    headers = [INCLUDE / "wia.h", *sorted(headers), INCLUDE / "wia_driver.h"]
-    pages = folder / "abi"
-    pages.mkdir(parents=True)
-    for header in sorted(headers, key=lambda path: (path.parent.name != "include", path.name)):
-        page = header_page(header.name, header.read_text(encoding="utf-8"))
-        (pages / f"{header.stem}.rst").write_text(page, encoding="utf-8")
+    headers = [*INCLUDE.rglob("*.h"), made / "include" / "wia" / "ops.h"]
+    pages = {
+        f"abi/{path.stem}.rst": header_page(path.name, path.read_text(encoding="utf-8"))
+        for path in headers
+    }
+    (folder / "abi").mkdir()
+    for name, text in (pages | fact_pages()).items():
+        (folder / name).write_text(text, encoding="utf-8")
     shutil.rmtree(made)
-    (folder / "environment.rst").write_text(environment_page(), encoding="utf-8")
-
-
-def environment_page() -> str:
-    """Return the page of environment variables, from the one table that has them."""
-    text = (ROOT / "hal" / "env.h").read_text(encoding="utf-8")
-    table = text[text.index("#define WIA__ENV_MAP(X)") : text.index("#define WIA__ENV_ENUM")]
-    lines = ["Environment variables", "=====================", ""]
-    lines += ["Read once, by the library; ignored when the process is privileged.", ""]
-    for entry in re.findall(r"X\(\w+,(.*?\")\)", table.replace("\\\n", " "), re.DOTALL):
-        name, default, *help_parts = re.findall(r'"((?:[^"\\]|\\.)*)"', entry)
-        described = "".join(help_parts).replace('\\"', '"')
-        shown = f"``{default}``" if default else "empty"
-        lines += [f"``{name}`` (default: {shown})", f"   {escape(described)}", ""]
-    return "\n".join(lines)
 
 
 def escape_docstring(
     app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]
 ) -> None:
-    """Make what docstrings say of *inputs, [a-z]* and wia_ plain text; backquotes stay markup."""
-    lines[:] = [re.sub(r"([*|]|_(?=\W|$))", r"\\\1", line) for line in lines]
-
-
-def escape(text: str) -> str:
-    """Return text with what reStructuredText would read as markup made plain."""
-    return re.sub(r"([*`|_\\])", r"\\\1", text)
+    """Make plain text of what docstrings say; backquotes, examples and listings stay."""
+    literal = False
+    for number, line in enumerate(lines):
+        indented = line.startswith("    ")
+        literal = literal and (indented or not line)
+        if line.endswith(":") and "".join(lines[number + 1 : number + 3]).startswith("    "):
+            lines[number] += ":"
+            literal = True
+        elif not literal and not line.lstrip().startswith((">>>", "...")):
+            lines[number] = re.sub(r"([*|]|_(?=\W|$))", r"\\\1", line)
