@@ -1,0 +1,178 @@
+"""The manual: what it shows runs, and what it says is all there is."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pycparser import CParser, c_ast
+
+import wia
+import wia.driver
+from wia._config import prefix
+
+ROOT = Path(__file__).parents[2]
+SNIPPETS = ROOT / "docs" / "snippets"
+PRINTED = {
+    "numba_driver.py": "[2.0, 4.0, 6.0]\n",
+    "own_driver.py": "[0.0, 2.0]\n"
+    "softmax on mirror:0 (float32): mirror has no kernel for softmax.\n",
+    "plan.py": "48.0\n",
+    "streams.c": "2 8 18 32\n",
+    "streams.py": "64.5\n64.0\nDEADLINE_EXCEEDED\n",
+}
+NEEDS = {"numba_driver.py": "numba"}
+PROGRAMS = sorted(path for path in SNIPPETS.iterdir() if path.suffix in (".c", ".py"))
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.name)
+def test_program_prints_what_it_should(program: Path, tmp_path: Path) -> None:
+    command = [sys.executable, str(program)]
+    if program.suffix == ".c":
+        config = str(Path(sysconfig.get_path("scripts"), "wia-config"))
+        flags = output(config, "--cflags", "--libs").split()
+        built = str(tmp_path / "program")
+        output("cc", "-Wall", "-Wextra", "-Werror", str(program), *flags, "-o", built)
+        command = [built, "reference:0"]
+    elif program.name in NEEDS and importlib.util.find_spec(NEEDS[program.name]) is None:
+        pytest.skip(f"{NEEDS[program.name]} is not installed")
+    result = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    assert result.stdout == PRINTED[program.name]
+    assert result.stderr == ""
+
+
+def test_every_program_is_shown() -> None:
+    pages = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs").rglob("*.md"))
+    shown = set(re.findall(r"\{literalinclude\} \S*/(\S+)", pages))
+    assert {path.name for path in PROGRAMS} | {"first.c", "first.py"} <= shown
+
+
+def output(*command: str, source: str = "") -> str:
+    return subprocess.run(
+        command, input=source, capture_output=True, text=True, check=True, timeout=120
+    ).stdout
+
+
+# -- the reference --
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The generated pages by their name."""
+    pytest.importorskip("sphinx")
+    folder = tmp_path_factory.mktemp("docs") / "generated"
+    code = "from generated_pages import *; make_pages(Path(sys.argv[1]))"
+    subprocess.run(
+        [sys.executable, "-c", code, folder], cwd=ROOT / "docs" / "_ext", check=True, timeout=120
+    )
+    return {
+        str(path.relative_to(folder)): path.read_text(encoding="utf-8")
+        for path in folder.rglob("*.rst")
+    }
+
+
+@pytest.fixture(scope="module")
+def declared() -> list[c_ast.Node]:
+    """What a compiler finds in the installed headers."""
+    blank = [f"-D{name}=" for name in ("__extension__", "__attribute__(x)", "__restrict")]
+    command = ["cc", "-E", "-P", "-std=c11", "-xc", *blank, f"-I{prefix()}/include", "-"]
+    return list(CParser().parse(output(*command, source="#include <wia_driver.h>\n")).ext)
+
+
+def entries(pages: dict[str, str], *kinds: str) -> set[str]:
+    """The names of the entries of these kinds, over all pages of headers."""
+    pattern = rf"^\.\. c:(?:{'|'.join(kinds)}):: (.*(?:\n {{8,}}.*)*)"
+    found = set()
+    for name, text in pages.items():
+        if name.startswith("abi/"):
+            for block in re.findall(pattern, text, re.MULTILINE):
+                lines = [line.partition("(")[0] for line in block.split("\n")]
+                found |= {line.split()[-1].lstrip("*") for line in lines}
+    return found
+
+
+def test_every_function_has_an_entry(pages: dict[str, str], declared: list[c_ast.Node]) -> None:
+    functions = {
+        node.name
+        for node in declared
+        if isinstance(node, c_ast.Decl) and isinstance(node.type, c_ast.FuncDecl)
+    }
+    functions = {name for name in functions if name.startswith("wia_")}
+    assert len(functions) > 50
+    assert entries(pages, "function") == functions
+
+
+def test_every_type_has_an_entry(pages: dict[str, str], declared: list[c_ast.Node]) -> None:
+    types = {node.name for node in declared if isinstance(node, c_ast.Typedef)}
+    types = {name for name in types if name.startswith("wia_")}
+    assert len(types) > 40
+    assert entries(pages, "struct", "union", "type") == types
+
+
+def test_every_field_and_constant_is_shown(
+    pages: dict[str, str], declared: list[c_ast.Node]
+) -> None:
+    text = "".join(text for name, text in pages.items() if name.startswith("abi/"))
+    words = set(re.findall(r"\w+", text))
+    names = set(field_and_constant_names(declared))
+    assert len(names) > 200
+    assert names - words == set()
+
+
+def field_and_constant_names(declared: list[c_ast.Node]) -> Iterator[str]:
+    for node in declared:
+        inner = node.type.type if isinstance(node, c_ast.Typedef) else node.type
+        if isinstance(inner, c_ast.Struct | c_ast.Union) and (inner.name or "").startswith("wia_"):
+            yield from (field.name for field in inner.decls or ())
+        elif isinstance(inner, c_ast.Enum):
+            yield from (item.name for item in inner.values.enumerators if item.name[-1] != "_")
+
+
+@pytest.mark.parametrize(
+    ("page", "module"),
+    [("python.md", wia), ("python_driver.md", wia.driver)],
+    ids=["wia", "driver"],
+)
+def test_every_public_name_is_on_its_page(page: str, module: object) -> None:
+    text = (ROOT / "docs" / "reference" / page).read_text(encoding="utf-8")
+    shown = set(re.findall(r"(?:auto\w+|py:data):: (\w+)", text))
+    elsewhere = {"DeviceFlag"} if module is wia.driver else set()
+    assert shown - {"wia"} == set(vars(module)["__all__"]) - elsewhere
+
+
+# -- environment variables --
+
+
+def test_the_environment_is_read_in_one_place() -> None:
+    """By platform.c, for the table in env.h and for the options of drivers."""
+    sources = {
+        path.name: path.read_text(encoding="utf-8") for path in (ROOT / "hal").rglob("*.[ch]")
+    }
+    readers = {
+        name for name, text in sources.items() if re.search(r"\b(secure_)?getenv\b *\(", text)
+    }
+    assert readers == {"platform.c"}
+    callers = {name for name, text in sources.items() if "wia__get_environment(" in text}
+    assert callers == {"platform.c", "platform.h", "env.c", "host.c"}
+    python = [*(ROOT / "wia").rglob("*.py"), *(ROOT / "drivers").rglob("*.py")]
+    text = "".join(path.read_text(encoding="utf-8") for path in python)
+    assert not re.search(r"\bos\.(environ|getenv)|import .*\b(environ|getenv)\b", text)
+
+
+def test_every_variable_has_an_entry(pages: dict[str, str]) -> None:
+    """All that messages, comments and pages mention as a variable is one."""
+    shown = set(re.findall(r"envvar:: (\w+)", pages["environment.rst"]))
+    table = (ROOT / "hal" / "env.h").read_text(encoding="utf-8")
+    assert shown == set(re.findall(r'"(WIA_\w+)"', table))
+    text = "".join(
+        path.read_text(encoding="utf-8")
+        for folder in ("docs/howto", "docs/explanation", "docs/tutorials")
+        for path in (ROOT / folder).rglob("*.md")
+    )
+    assert set(re.findall(r"\{envvar\}`(\w+)`", text)) <= shown
