@@ -1,6 +1,5 @@
 #include "env.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,10 +38,9 @@ const char *wia__env_text(wia__env_t variable) {
 
 static bool parse_number(const char *text, int64_t minimum, int64_t maximum, int64_t *out_number) {
   char *end;
-  errno = 0;
-  const long long number = strtoll(text, &end, 10);
+  const long long number = strtoll(text, &end, 10); /* saturates */
   *out_number = number;
-  return errno == 0 && end != text && *end == '\0' && number >= minimum && number <= maximum;
+  return end != text && *end == '\0' && number >= minimum && number <= maximum;
 }
 
 int64_t wia__env_number(wia__env_t variable, int64_t minimum, int64_t maximum) {

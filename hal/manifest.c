@@ -79,17 +79,15 @@ static char *trim(char *text) {
 static bool parse_integer(const char *text, int64_t minimum, int64_t maximum, int64_t *out_value) {
   if (text[0] != '-' && !isdigit((unsigned char)text[0])) return false;
   char *end;
-  errno = 0;
-  *out_value = strtoll(text, &end, 10);
-  return errno == 0 && end != text && *end == '\0' && *out_value >= minimum &&
+  *out_value = strtoll(text, &end, 10); /* saturates */
+  return end != text && *end == '\0' && *out_value >= minimum &&
          *out_value <= maximum;
 }
 
 static bool parse_abi(const char *text, uint32_t *out_major, uint32_t *out_minor) {
   char head[16];
   const char *dot = strchr(text, '.');
-  if (dot == NULL || (size_t)(dot - text) >= sizeof head || text[0] == '-' || dot[1] == '-')
-    return false;
+  if (dot == NULL || (size_t)(dot - text) >= sizeof head) return false;
   memcpy(head, text, (size_t)(dot - text));
   head[dot - text] = '\0';
   int64_t major, minor;

@@ -1,6 +1,7 @@
 #include "names.h"
 
 #include <fnmatch.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,6 +83,14 @@ uint32_t wia__name_distance(const char *name, const char *other) {
   return row[other_length];
 }
 
+/* Texts that nobody shows any more may still be in a caller's hands: all are kept, in one list. */
+typedef struct text_t {
+  struct text_t *next;
+  char bytes[];
+} text_t;
+
+static _Atomic(text_t *) texts;
+
 const char *wia__text(const char *format, ...) {
   static const char no_memory[] = "(there was no memory for this text)";
   va_list arguments, again;
@@ -89,8 +98,12 @@ const char *wia__text(const char *format, ...) {
   va_copy(again, arguments);
   const int length = vsnprintf(NULL, 0, format, arguments);
   va_end(arguments);
-  char *text = length < 0 ? NULL : malloc((size_t)length + 1);
-  if (text != NULL) vsnprintf(text, (size_t)length + 1, format, again);
+  text_t *text = length < 0 ? NULL : malloc(sizeof *text + (size_t)length + 1);
+  if (text != NULL) vsnprintf(text->bytes, (size_t)length + 1, format, again);
   va_end(again);
-  return text != NULL ? text : no_memory;
+  if (text == NULL) return no_memory;
+  text->next = atomic_load(&texts);
+  while (!atomic_compare_exchange_weak(&texts, &text->next, text)) {
+  }
+  return text->bytes;
 }

@@ -59,6 +59,13 @@ static void test_options(void) {
   static char longest[1000];
   memset(longest, 'x', sizeof longest - 1);
   CHECK(host->get_option(&driver, longest) == NULL);
+  /* host_get_option: a name that is too long is not cut down to another's. */
+  char cut[256];
+  memset(cut, 'X', sizeof cut - 1);
+  memcpy(cut, "WIA_NPU_X_", 10);
+  cut[sizeof cut - 1] = '\0';
+  setenv(cut, "16", 1);
+  CHECK(host->get_option(&driver, longest) == NULL);
 }
 
 /* A number that is none gives the default and one warning: env.c, parse_number and warned. */

@@ -91,7 +91,8 @@ static void test_odd_files(void) {
   write_text(folder, "b7.manifest", "name = x\n");
   path_in(path, "b7.manifest");
   CHECK(chmod(path, 0) == 0);
-  write_text(folder, "notes.txt", "nonsense");
+  write_text(folder, "notes_of_mine.txt", "nonsense");
+  write_text(folder, ".manifest", "nonsense");
   /* Carriage returns, no space, a comment, no newline at the end. */
   write_text(folder, "good.manifest",
              "# good\r\nname=good\r\n\r\nlibrary\t=  " LIBRARY("good") "\r\nabi=1.0");
@@ -110,7 +111,8 @@ static void test_odd_files(void) {
   check_refused("b5.manifest", "not a regular file"); /* O_NONBLOCK: without it this hangs */
   check_refused("b6.manifest", strerror(ELOOP));
   check_refused("b7.manifest", strerror(EACCES));
-  CHECK(find_record("notes.txt", NULL).state == WIA_DRIVER_STATE_NONE); /* is_manifest */
+  CHECK(find_record("notes_of_mine.txt", NULL).state == WIA_DRIVER_STATE_NONE); /* is_manifest */
+  CHECK(find_record("/.manifest", NULL).state == WIA_DRIVER_STATE_NONE);
   const wia_load_record_t good = find_record("good.manifest", "good");
   CHECK(good.state == WIA_DRIVER_STATE_FOUND);
   CHECK(good.priority == 0);
