@@ -398,25 +398,3 @@ WIA_API wia_status_t wia_write_tensor(wia_tensor_t tensor, const void *source, u
   const request_t request = {WRITE_TENSOR, NULL, source, size, NULL, 0, tensor};
   WIA__CALL(submit(&request, stream));
 }
-
-static wia_status_t prefetch(const void *address, uint64_t size, int32_t level) {
-  const char *at = address;
-  enum { LINE = 64, MOST = 1 << 20 }; /* more than a cache level holds is no hint */
-  if (level < WIA_PREFETCH_L1 || level > WIA_PREFETCH_L3)
-    return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
-                     "level is %d; expected WIA_PREFETCH_L1, _L2 or _L3", (int)level);
-  if (size > MOST) size = MOST;
-  for (uint64_t i = 0; i < size; i += LINE) {
-    if (level == WIA_PREFETCH_L1)
-      __builtin_prefetch(at + i, 0, 3);
-    else if (level == WIA_PREFETCH_L2)
-      __builtin_prefetch(at + i, 0, 2);
-    else
-      __builtin_prefetch(at + i, 0, 1);
-  }
-  return WIA_STATUS_OK;
-}
-
-WIA_API wia_status_t wia_prefetch(const void *address, uint64_t size, int32_t level) {
-  WIA__CALL(prefetch(address, size, level));
-}
