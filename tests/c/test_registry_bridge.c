@@ -21,6 +21,8 @@ static wia_status_t discover(void (*add)(void *context, const char *name, const 
                              void *context, wia_error_t *out_error) {
   (void)out_error;
   atomic_fetch_add(&discover_count, 1);
+  const struct timespec delay = {.tv_nsec = 20000000};
+  nanosleep(&delay, NULL);
   add(context, "snake", "snake = snakes:Driver", "0.9", NULL);
   add(context, "snake", "snake = snakes:Driver", "0.9", NULL);
   add(context, "snake", "snake = others:Driver", "0.1", NULL);
