@@ -22,8 +22,7 @@ from typing import Any
 
 import numba
 import numpy as np
-from numba import types
-from numba.extending import intrinsic
+from numba import extending, types
 
 from wia._errors import NotFoundError
 from wia._native import ffi
@@ -37,6 +36,9 @@ __all__ = [
     "scalar",
     "workspace_address",
 ]
+
+# Annotated, or a type checker would want its callers to pass the typing context.
+intrinsic: Any = extending.intrinsic
 
 # Addresses are integers here: Numba can't map pointers to structs that hold void pointers.
 KERNEL_SIGNATURE = types.int32(types.uintp, types.uintp)
@@ -81,7 +83,8 @@ def _format(kind: Any) -> Any:
 
 def record(name: str) -> types.Record:
     """The Numba type of a C struct, for pointer()."""
-    return numba.from_dtype(record_dtype(name))
+    made: types.Record = numba.from_dtype(record_dtype(name))
+    return made
 
 
 def _offset(struct: str, field: str) -> int:
