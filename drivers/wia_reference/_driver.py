@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from wia import InvalidArgumentError
-from wia.catalog import BY_NAME, Operation, ScalarError, evaluate
+from wia.catalog import BY_NAME, Operation, ScalarError, cost, evaluate
 from wia.driver import Cost, Driver, Kernel, Node, kernel
 
 __all__ = ["ReferenceDriver"]
@@ -61,11 +61,9 @@ class _Call:
 
 
 def _cost(entry: Operation, node: Node) -> Cost:
-    layouts = [layout for layout in (*node.inputs, *node.outputs) if layout is not None]
-    shapes = tuple(None if layout is None else layout.shape for layout in node.inputs)
-    flops = entry.flops(shapes, node.outputs[0].shape, dict(node.attributes))
-    size = sum(
-        layout.numpy_dtype.itemsize * int(np.prod(layout.shape, dtype=np.int64))
-        for layout in layouts
-    )
-    return Cost(flops=flops, bytes=float(size))
+    operands = (*node.inputs, node.outputs[0])
+    shapes = [None if layout is None else layout.shape for layout in operands]
+    sizes = [0 if layout is None else layout.numpy_dtype.itemsize for layout in operands]
+    # Scalars come with each launch: for the plan they have their defaults.
+    flops, moved = cost(entry, shapes, sizes, {**entry.defaults(), **node.attributes})
+    return Cost(flops=flops, bytes=moved)

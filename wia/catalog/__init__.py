@@ -6,6 +6,7 @@ It imports nothing heavy: semantics take numpy as their first argument.
 from __future__ import annotations
 
 from . import conv, elementwise, linear, norm, reduce, shape
+from ._cost import cost
 from ._evaluate import evaluate
 from ._model import (
     Attribute,
@@ -57,6 +58,7 @@ __all__ = [
     "Tolerance",
     "Values",
     "allowed_error",
+    "cost",
     "evaluate",
     "make_inputs",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._cost import elements
 from ._model import (
     FLOATS,
     INT32_MAX,
@@ -121,13 +122,6 @@ def _conv_length(shapes: tuple[Shape | None, ...], values: Values) -> int:
     return weight[1] * weight[2] * weight[3] + 2
 
 
-def _elements(shape: Shape) -> int:
-    count = 1
-    for size in shape:
-        count *= size
-    return count
-
-
 CONV2D = Operation(
     number=2,
     name="conv2d",
@@ -218,7 +212,7 @@ CONV2D = Operation(
         reason="Any order of summation: one rounding in the accumulator per tap and two more, "
         "relative to the sum of absolute products, and one of the result. Winograd is not covered.",
     ),
-    flops=lambda shapes, out, values: 2.0 * _elements(out) * (_conv_length(shapes, values) - 2),
+    flops=lambda shapes, out, values: 2.0 * elements(out) * (_conv_length(shapes, values) - 2),
     samples=(
         Sample(shapes=((1, 1, 5, 5), (1, 1, 3, 3), None)),
         Sample(shapes=((2, 3, 9, 7), (4, 3, 3, 3), (4,)), values={"padding": (1, 1, 1, 1)}),
@@ -285,7 +279,7 @@ MAX_POOL2D = Operation(
     ),
     config="wia_max_pool2d_config_t",
     tolerance=Tolerance(),
-    flops=lambda shapes, out, values: float(_elements(out) * _elements(values["kernel"])),
+    flops=lambda shapes, out, values: float(elements(out) * elements(values["kernel"])),
     samples=(
         Sample(shapes=((1, 1, 4, 4),), values={"kernel": (2, 2)}),
         Sample(shapes=((2, 3, 7, 9),), values={"kernel": (3, 2), "stride": (2, 1)}),

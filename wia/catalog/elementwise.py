@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._cost import elements
 from ._model import (
     FLOATS,
     INTEGERS,
@@ -86,10 +87,7 @@ def _cast_integer(np: Any, x: Any, dtype: Any) -> Any:
 
 
 def _count(shapes: tuple[Shape | None, ...], out: Shape, values: Values) -> float:
-    count = 1.0
-    for size in out:
-        count *= size
-    return count
+    return float(elements(out))
 
 
 _PAIR_SAMPLES = (

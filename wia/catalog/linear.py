@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._cost import elements
 from ._model import (
     FLOATS,
     Attribute,
@@ -55,7 +56,7 @@ def addmm(np: Any, x: Any, mat1: Any, mat2: Any, *, alpha: float, beta: float) -
 
 def linear(np: Any, x: Any, weight: Any, bias: Any = None) -> Any:
     """Input times weight transposed, plus bias."""
-    rows = widen(np, x).reshape(_elements(x.shape[:-1]), weight.shape[1])
+    rows = widen(np, x).reshape(elements(x.shape[:-1]), weight.shape[1])
     total = product(np, rows, widen(np, weight).T)
     if bias is not None:
         total = total + widen(np, bias)
@@ -79,13 +80,6 @@ def _absolute_linear(np: Any, x: Any, weight: Any, bias: Any = None) -> Any:
 def _matmul_k(shapes: tuple[Shape | None, ...], values: Values) -> int:
     a = shapes[0] or ()
     return a[-2] if len(a) > 1 and values["transpose_a"] else a[-1]
-
-
-def _elements(shape: Shape) -> int:
-    count = 1
-    for size in shape:
-        count *= size
-    return count
 
 
 MATMUL = Operation(
@@ -142,7 +136,7 @@ MATMUL = Operation(
         magnitude=_absolute_matmul,
         reason=_PRODUCT_REASON,
     ),
-    flops=lambda shapes, out, values: 2.0 * _elements(out) * _matmul_k(shapes, values),
+    flops=lambda shapes, out, values: 2.0 * elements(out) * _matmul_k(shapes, values),
     samples=(
         Sample(shapes=((2, 3), (3, 4))),
         Sample(shapes=((8, 8), (8, 8)), values={"alpha": -2.0}),
@@ -189,7 +183,7 @@ ADDMM = Operation(
         magnitude=_absolute_addmm,
         reason=_PRODUCT_REASON,
     ),
-    flops=lambda shapes, out, values: 2.0 * _elements(out) * ((shapes[1] or (0, 0))[1] + 1),
+    flops=lambda shapes, out, values: 2.0 * elements(out) * ((shapes[1] or (0, 0))[1] + 1),
     samples=(
         Sample(shapes=((2, 4), (2, 3), (3, 4))),
         Sample(shapes=((9,), (7, 33), (33, 9)), values={"alpha": 0.0, "beta": -1.0}),
@@ -223,7 +217,7 @@ LINEAR = Operation(
         magnitude=_absolute_linear,
         reason=_PRODUCT_REASON,
     ),
-    flops=lambda shapes, out, values: 2.0 * _elements(out) * (shapes[1] or (0, 0))[1],
+    flops=lambda shapes, out, values: 2.0 * elements(out) * (shapes[1] or (0, 0))[1],
     samples=(
         Sample(shapes=((2, 3), (4, 3), (4,))),
         Sample(shapes=((33,), (9, 33), None)),

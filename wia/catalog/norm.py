@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._cost import elements
 from ._model import (
     FLOATS,
     Attribute,
@@ -114,20 +115,13 @@ def _batch_magnitude(
     return total if bias is None else total + abs(bias)[channel]
 
 
-def _elements(shape: Shape | None) -> int:
-    count = 1
-    for size in shape or ():
-        count *= size
-    return count
-
-
 def _softmax_length(shapes: tuple[Shape | None, ...], values: Values) -> int:
     return (shapes[0] or (0,))[values["axis"]] + 6
 
 
 def _layer_length(shapes: tuple[Shape | None, ...], values: Values) -> int:
     shape = shapes[0] or (0,)
-    return 2 * _elements(shape[values["axis"] % len(shape) :]) + 8
+    return 2 * elements(shape[values["axis"] % len(shape) :]) + 8
 
 
 SOFTMAX = Operation(
@@ -151,7 +145,7 @@ SOFTMAX = Operation(
         reason="Relative to the result: one rounding per summand, four for the exponential, two "
         "for the quotient; the rounding of input - max counts by its size.",
     ),
-    flops=lambda shapes, out, values: 4.0 * _elements(out),
+    flops=lambda shapes, out, values: 4.0 * elements(out),
     samples=(
         Sample(shapes=((8,),)),
         Sample(shapes=((3, 33),), fills=("wide",)),
@@ -194,7 +188,7 @@ LAYER_NORM = Operation(
         reason="Two sums over the elements and eight roundings, relative to what the formula gives "
         "with absolute values; the variance is taken of centred values.",
     ),
-    flops=lambda shapes, out, values: 8.0 * _elements(out),
+    flops=lambda shapes, out, values: 8.0 * elements(out),
     samples=(
         Sample(shapes=((2, 8), (8,), (8,))),
         Sample(shapes=((3, 4, 5), (4, 5), (4, 5)), values={"axis": 1}),
@@ -234,7 +228,7 @@ BATCH_NORM = Operation(
         reason="Eight roundings in the accumulator, relative to what the formula gives with "
         "absolute values, and one of the result.",
     ),
-    flops=lambda shapes, out, values: 4.0 * _elements(out),
+    flops=lambda shapes, out, values: 4.0 * elements(out),
     samples=(
         Sample(
             shapes=((2, 3, 4, 5), (3,), (3,), (3,), (3,)), fills=("normal", "normal", "positive")

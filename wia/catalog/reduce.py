@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._cost import elements
 from ._model import (
     FLOATS,
     INTEGERS,
@@ -44,9 +45,7 @@ def _rows(np: Any, array: Any, axes: Any, keepdims: int) -> tuple[Any, Shape]:
     chosen = {axis % array.ndim for axis in axes} if axes else set(range(array.ndim))
     kept = [axis for axis in range(array.ndim) if axis not in chosen]
     moved = np.transpose(array, (*kept, *sorted(chosen)))
-    size = 1
-    for axis in chosen:
-        size *= array.shape[axis]
+    size = elements(tuple(array.shape[axis] for axis in chosen))
     rows = np.ascontiguousarray(moved.reshape(*(array.shape[axis] for axis in kept), size))
     shape = tuple(
         1 if axis in chosen else array.shape[axis]
@@ -80,18 +79,12 @@ def argmax(np: Any, x: Any, *, axis: int, keepdims: int) -> Any:
 
 
 def _count(shapes: tuple[Shape | None, ...], out: Shape, values: Values) -> float:
-    count = 1.0
-    for size in shapes[0] or ():
-        count *= size
-    return count
+    return float(elements(shapes[0]))
 
 
 def _length(shapes: tuple[Shape | None, ...], values: Values) -> int:
     shape, axes = shapes[0] or (), values["axes"]
-    count = 1
-    for axis in axes or range(len(shape)):
-        count *= shape[axis]
-    return count
+    return elements(tuple(shape[axis] for axis in axes) if axes else shape)
 
 
 def _absolute_sum(np: Any, x: Any, *, axes: Any, keepdims: int) -> Any:
