@@ -7,7 +7,7 @@ float64, float32 for all narrower floats), a result r passes where
 
 ulp(e) is the distance of neighbours at e in the result's dtype. The second term bounds the error of
 ``length`` roundings in any order; ``magnitude`` is what they are relative to, for a sum of products
-the sum of their absolute values. Up to 64 roundings the bound holds for all inputs. Beyond, they are
+the sum of their absolute values. Up to 64 roundings the bound holds for all inputs; more are
 taken as independent, for which Higham and Mary (A new approach to probabilistic rounding error
 analysis, 2019) have the square root: on samples, which are random, an honest driver stays inside,
 and one that loses bits doesn't. Where e is NaN or infinite, r has to be the same. Integers are
