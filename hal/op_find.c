@@ -11,8 +11,7 @@ const wia__op_t *wia__get_op(wia_op_t op) {
 
 static wia_status_t get_info(wia_op_t op, wia_op_info_t *out_info) {
   const wia_status_t status = wia__check_out(out_info, sizeof *out_info, "WIA_OP_INFO_INIT");
-  if (status)
-    return status;
+  if (status) return status;
   const wia__op_t *entry = wia__get_op(op);
   if (!entry)
     return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
@@ -37,10 +36,8 @@ wia_status_t wia_get_op_info(wia_op_t op, wia_op_info_t *out_info) {
 }
 
 static wia_status_t find_op(const char *name, wia_op_t *out_op) {
-  if (!name)
-    return wia__null("name");
-  if (!out_op)
-    return wia__null("out_op");
+  if (!name) return wia__null("name");
+  if (!out_op) return wia__null("out_op");
   const char *near = NULL;
   uint32_t distance = 3; /* more changes than that are another name */
   for (uint32_t i = 0; i < wia__op_count; i++) {
@@ -54,8 +51,7 @@ static wia_status_t find_op(const char *name, wia_op_t *out_op) {
       near = wia__ops[i].name;
     }
   }
-  if (!near)
-    return wia__fail(WIA_STATUS_NOT_FOUND, "there is no operation \"%s\"", name);
+  if (!near) return wia__fail(WIA_STATUS_NOT_FOUND, "there is no operation \"%s\"", name);
   return wia__fail(WIA_STATUS_NOT_FOUND, "there is no operation \"%s\"; did you mean \"%s\"?", name,
                    near);
 }

@@ -35,8 +35,7 @@ static wia_status_t read_window(const wia__infer_t *call, uint32_t direction, in
 }
 
 static wia_status_t check_fit(const wia__infer_t *call, const window_t *window) {
-  if (window->size + window->before + window->after >= reach(window))
-    return WIA_STATUS_OK;
+  if (window->size + window->before + window->after >= reach(window)) return WIA_STATUS_OK;
   return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
                    "%s: the kernel reaches over %" PRId64 " elements of the %s (size %" PRId64
                    ", dilation %" PRId64 "), but there are only %" PRId64 " with padding %" PRId64
@@ -72,27 +71,20 @@ wia_status_t wia__infer_conv2d(const wia__infer_t *call) {
   const wia_shape_t *input = &call->inputs[0], *weight = &call->inputs[1];
   const wia_dtype_t dtype = wia__product_dtype(input->dtype);
   wia_status_t status = wia__expect_rank(call, 0, 4, 4);
-  if (!status)
-    status = wia__expect_rank(call, 1, 4, 4);
-  if (!status)
-    status = wia__expect_dtype(call, 1, input->dtype);
-  if (!status)
-    status = check_groups(call, wia__attribute(call, "groups"));
+  if (!status) status = wia__expect_rank(call, 1, 4, 4);
+  if (!status) status = wia__expect_dtype(call, 1, input->dtype);
+  if (!status) status = check_groups(call, wia__attribute(call, "groups"));
   if (!status && wia__has_input(call, 2)) {
     status = wia__expect_shape(call, 2, weight->shape, 1);
-    if (!status)
-      status = wia__expect_dtype(call, 2, dtype);
+    if (!status) status = wia__expect_dtype(call, 2, dtype);
   }
-  if (status)
-    return status;
+  if (status) return status;
   int64_t shape[4] = {input->shape[0], weight->shape[0]};
   for (uint32_t i = 0; i < 2; i++) {
     window_t window;
     status = read_window(call, i, weight->shape[2 + i], &window);
-    if (!status)
-      status = check_fit(call, &window);
-    if (status)
-      return status;
+    if (!status) status = check_fit(call, &window);
+    if (status) return status;
     shape[2 + i] =
         (window.size + window.before + window.after - reach(&window)) / window.stride + 1;
   }
@@ -103,8 +95,7 @@ wia_status_t wia__infer_conv2d(const wia__infer_t *call) {
 static int64_t count_windows(const window_t *window, bool ceil_mode) {
   const int64_t room = window->size + window->before + window->after - reach(window);
   int64_t count = (room + (ceil_mode ? window->stride - 1 : 0)) / window->stride + 1;
-  if (ceil_mode && (count - 1) * window->stride >= window->size + window->before)
-    count--;
+  if (ceil_mode && (count - 1) * window->stride >= window->size + window->before) count--;
   return count;
 }
 
@@ -114,8 +105,7 @@ wia_status_t wia__infer_max_pool2d(const wia__infer_t *call) {
   uint32_t count;
   const wia_scalar_t *kernel = wia__attribute_list(call, "kernel", &count);
   wia_status_t status = wia__expect_rank(call, 0, 4, 4);
-  if (status)
-    return status;
+  if (status) return status;
   if (kernel[0].i64 < 1 || kernel[1].i64 < 1)
     return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
                      "max_pool2d: kernel is %" PRId64 " by %" PRId64
@@ -125,18 +115,15 @@ wia_status_t wia__infer_max_pool2d(const wia__infer_t *call) {
   for (uint32_t i = 0; i < 2; i++) {
     window_t window;
     status = read_window(call, i, kernel[i].i64, &window);
-    if (status)
-      return status;
-    if (window.stride == 0)
-      window.stride = window.kernel;
+    if (status) return status;
+    if (window.stride == 0) window.stride = window.kernel;
     if (window.before >= reach(&window) || window.after >= reach(&window))
       return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
                        "max_pool2d: the padding of the %s is %" PRId64 " and %" PRId64
                        "; expected less than the reach of the kernel, %" PRId64,
                        window.direction, window.before, window.after, reach(&window));
     status = check_fit(call, &window);
-    if (status)
-      return status;
+    if (status) return status;
     shape[2 + i] = count_windows(&window, ceil_mode);
   }
   return wia__set_output(call, input->dtype, shape, 4);

@@ -6,8 +6,7 @@ wia_status_t wia__infer_elementwise(const wia__infer_t *call) {
   wia_shape_t result = call->inputs[0];
   for (uint32_t i = 1; i < call->input_count; i++) {
     const wia_shape_t *input = &call->inputs[i];
-    if (!wia__has_input(call, i))
-      continue;
+    if (!wia__has_input(call, i)) continue;
     if (!wia__broadcast_shape(&result, input->shape, input->rank)) {
       char a[WIA__SHAPE_TEXT], b[WIA__SHAPE_TEXT];
       return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
@@ -24,8 +23,7 @@ wia_status_t wia__infer_elementwise(const wia__infer_t *call) {
 wia_status_t wia__infer_cast(const wia__infer_t *call) {
   const wia_shape_t *input = &call->inputs[0];
   wia_dtype_t dtype = (wia_dtype_t)wia__attribute(call, "dtype");
-  if (dtype == WIA_DTYPE_NONE && call->given)
-    dtype = call->given[0].dtype;
+  if (dtype == WIA_DTYPE_NONE && call->given) dtype = call->given[0].dtype;
   if (dtype == WIA_DTYPE_NONE)
     return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
                      "cast: no dtype is given; set the attribute dtype, or give an output");

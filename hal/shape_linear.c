@@ -26,14 +26,10 @@ wia_status_t wia__infer_matmul(const wia__infer_t *call) {
   const bool transpose_a = wia__attribute(call, "transpose_a") != 0;
   const bool transpose_b = wia__attribute(call, "transpose_b") != 0;
   wia_status_t status = wia__expect_rank(call, 0, 1, WIA_MAX_RANK);
-  if (!status)
-    status = wia__expect_rank(call, 1, 1, WIA_MAX_RANK);
-  if (status)
-    return status;
-  if (transpose_a && a->rank == 1)
-    return no_transpose(call, "transpose_a", 0);
-  if (transpose_b && b->rank == 1)
-    return no_transpose(call, "transpose_b", 1);
+  if (!status) status = wia__expect_rank(call, 1, 1, WIA_MAX_RANK);
+  if (status) return status;
+  if (transpose_a && a->rank == 1) return no_transpose(call, "transpose_a", 0);
+  if (transpose_b && b->rank == 1) return no_transpose(call, "transpose_b", 1);
 
   const int64_t k_a = a->shape[a->rank - (transpose_a ? 2 : 1)];
   const int64_t k_b = b->rank == 1 ? b->shape[0] : b->shape[b->rank - (transpose_b ? 1 : 2)];
@@ -41,8 +37,7 @@ wia_status_t wia__infer_matmul(const wia__infer_t *call) {
     return wrong_k(call, 0, 1, k_a, k_b, " (transpose_a and transpose_b swap the last two)");
 
   wia_shape_t result = {.dtype = a->dtype, .rank = a->rank > 2 ? a->rank - 2 : 0};
-  for (uint32_t i = 0; i < result.rank; i++)
-    result.shape[i] = a->shape[i];
+  for (uint32_t i = 0; i < result.rank; i++) result.shape[i] = a->shape[i];
   if (!wia__broadcast_shape(&result, b->shape, b->rank > 2 ? b->rank - 2 : 0)) {
     char x[WIA__SHAPE_TEXT], y[WIA__SHAPE_TEXT];
     return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
@@ -51,22 +46,17 @@ wia_status_t wia__infer_matmul(const wia__infer_t *call) {
                      wia__format_shape(x, a->shape, a->rank),
                      wia__format_shape(y, b->shape, b->rank));
   }
-  if (a->rank > 1)
-    result.shape[result.rank++] = a->shape[a->rank - (transpose_a ? 1 : 2)];
-  if (b->rank > 1)
-    result.shape[result.rank++] = b->shape[b->rank - (transpose_b ? 2 : 1)];
+  if (a->rank > 1) result.shape[result.rank++] = a->shape[a->rank - (transpose_a ? 1 : 2)];
+  if (b->rank > 1) result.shape[result.rank++] = b->shape[b->rank - (transpose_b ? 2 : 1)];
   return wia__set_output(call, wia__product_dtype(a->dtype), result.shape, result.rank);
 }
 
 wia_status_t wia__infer_addmm(const wia__infer_t *call) {
   const wia_shape_t *input = &call->inputs[0], *a = &call->inputs[1], *b = &call->inputs[2];
   wia_status_t status = wia__expect_rank(call, 1, 2, 2);
-  if (!status)
-    status = wia__expect_rank(call, 2, 2, 2);
-  if (status)
-    return status;
-  if (a->shape[1] != b->shape[0])
-    return wrong_k(call, 1, 2, a->shape[1], b->shape[0], "");
+  if (!status) status = wia__expect_rank(call, 2, 2, 2);
+  if (status) return status;
+  if (a->shape[1] != b->shape[0]) return wrong_k(call, 1, 2, a->shape[1], b->shape[0], "");
   const int64_t shape[2] = {a->shape[0], b->shape[1]};
   bool fits = input->rank <= 2;
   for (uint32_t i = 1; fits && i <= input->rank; i++)
@@ -85,21 +75,16 @@ wia_status_t wia__infer_linear(const wia__infer_t *call) {
   const wia_shape_t *input = &call->inputs[0], *weight = &call->inputs[1];
   const wia_dtype_t dtype = wia__product_dtype(input->dtype);
   wia_status_t status = wia__expect_rank(call, 0, 1, WIA_MAX_RANK);
-  if (!status)
-    status = wia__expect_rank(call, 1, 2, 2);
-  if (!status)
-    status = wia__expect_dtype(call, 1, input->dtype);
-  if (status)
-    return status;
+  if (!status) status = wia__expect_rank(call, 1, 2, 2);
+  if (!status) status = wia__expect_dtype(call, 1, input->dtype);
+  if (status) return status;
   const int64_t k = input->shape[input->rank - 1];
   if (k != weight->shape[1])
     return wrong_k(call, 0, 1, k, weight->shape[1], " (weight is [out, in])");
   if (wia__has_input(call, 2)) {
     status = wia__expect_shape(call, 2, weight->shape, 1);
-    if (!status)
-      status = wia__expect_dtype(call, 2, dtype);
-    if (status)
-      return status;
+    if (!status) status = wia__expect_dtype(call, 2, dtype);
+    if (status) return status;
   }
   wia_shape_t result = *input;
   result.shape[result.rank - 1] = weight->shape[0];

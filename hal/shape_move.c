@@ -16,8 +16,7 @@ static wia_status_t read_target(const wia__infer_t *call, wia_shape_t *out_targe
     return WIA_STATUS_OK;
   }
   *out_target = (wia_shape_t){.rank = count};
-  for (uint32_t i = 0; i < count; i++)
-    out_target->shape[i] = sizes[i].i64;
+  for (uint32_t i = 0; i < count; i++) out_target->shape[i] = sizes[i].i64;
   return WIA_STATUS_OK;
 }
 
@@ -25,8 +24,7 @@ wia_status_t wia__infer_broadcast(const wia__infer_t *call) {
   const wia_shape_t *input = &call->inputs[0];
   wia_shape_t target;
   const wia_status_t status = read_target(call, &target);
-  if (status)
-    return status;
+  if (status) return status;
   bool fits = input->rank <= target.rank;
   for (uint32_t i = 1; fits && i <= input->rank; i++) {
     const int64_t size = input->shape[input->rank - i];
@@ -73,8 +71,7 @@ static bool count_elements(const wia_shape_t *shape, int64_t *out_count) {
       *out_count = 0;
       return true;
     }
-    if (shape->shape[i] > 0)
-      overflow |= __builtin_mul_overflow(count, shape->shape[i], &count);
+    if (shape->shape[i] > 0) overflow |= __builtin_mul_overflow(count, shape->shape[i], &count);
   }
   *out_count = count;
   return !overflow;
@@ -85,15 +82,13 @@ wia_status_t wia__infer_reshape(const wia__infer_t *call) {
   char given[WIA__SHAPE_TEXT], wanted[WIA__SHAPE_TEXT];
   wia_shape_t target;
   const wia_status_t status = read_target(call, &target);
-  if (status)
-    return status;
+  if (status) return status;
   wia__format_shape(given, input->shape, input->rank);
   wia__format_shape(wanted, target.shape, target.rank);
   int64_t count, known;
   uint32_t open = WIA_MAX_RANK;
   for (uint32_t i = 0; i < target.rank; i++) {
-    if (target.shape[i] != -1)
-      continue;
+    if (target.shape[i] != -1) continue;
     if (open != WIA_MAX_RANK)
       return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
                        "reshape: the shape %s has -1 more than once; expected it at most once",
@@ -103,8 +98,7 @@ wia_status_t wia__infer_reshape(const wia__infer_t *call) {
   bool fits = count_elements(input, &count) && count_elements(&target, &known);
   if (fits && open != WIA_MAX_RANK) {
     fits = known > 0 && count % known == 0;
-    if (fits)
-      target.shape[open] = count / known;
+    if (fits) target.shape[open] = count / known;
   } else {
     fits = fits && count == known;
   }

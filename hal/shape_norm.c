@@ -30,7 +30,6 @@ wia_status_t wia__infer_layer_norm(const wia__infer_t *call) {
 wia_status_t wia__infer_batch_norm(const wia__infer_t *call) {
   wia_status_t status = wia__expect_rank(call, 0, 2, WIA_MAX_RANK);
   for (uint32_t i = 1; !status && i < call->input_count; i++)
-    if (wia__has_input(call, i))
-      status = wia__expect_shape(call, i, call->inputs[0].shape + 1, 1);
+    if (wia__has_input(call, i)) status = wia__expect_shape(call, i, call->inputs[0].shape + 1, 1);
   return status ? status : same_shape(call);
 }

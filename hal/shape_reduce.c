@@ -23,14 +23,11 @@ static wia_status_t check_not_empty(const wia__infer_t *call, uint32_t reduced) 
   const wia_shape_t *input = &call->inputs[0];
   bool empty = false;
   for (uint32_t i = 0; i < input->rank; i++) {
-    if (input->shape[i])
-      continue;
-    if (!(reduced >> i & 1))
-      return WIA_STATUS_OK;
+    if (input->shape[i]) continue;
+    if (!(reduced >> i & 1)) return WIA_STATUS_OK;
     empty = true;
   }
-  if (!empty)
-    return WIA_STATUS_OK;
+  if (!empty) return WIA_STATUS_OK;
   char text[WIA__SHAPE_TEXT];
   return wia__fail(
       WIA_STATUS_INVALID_ARGUMENT,
@@ -46,20 +43,17 @@ wia_status_t wia__infer_reduce(const wia__infer_t *call) {
   for (uint32_t i = 0; i < count; i++) {
     uint32_t axis;
     const wia_status_t status = wia__expect_axis(call, "axes", axes[i].i64, input->rank, &axis);
-    if (status)
-      return status;
+    if (status) return status;
     if (reduced >> axis & 1)
       return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
                        "%s: axes names dimension %u twice; expected each one once", call->op->name,
                        axis);
     reduced |= 1u << axis;
   }
-  if (count == 0)
-    reduced = (1u << input->rank) - 1;
+  if (count == 0) reduced = (1u << input->rank) - 1;
   if (call->op->op == WIA_OP_REDUCE_MAX) {
     const wia_status_t status = check_not_empty(call, reduced);
-    if (status)
-      return status;
+    if (status) return status;
   }
   return set_reduced(call, input->dtype, reduced);
 }
@@ -68,7 +62,6 @@ wia_status_t wia__infer_argmax(const wia__infer_t *call) {
   uint32_t axis;
   wia_status_t status =
       wia__expect_axis(call, "axis", wia__attribute(call, "axis"), call->inputs[0].rank, &axis);
-  if (!status)
-    status = check_not_empty(call, 1u << axis);
+  if (!status) status = check_not_empty(call, 1u << axis);
   return status ? status : set_reduced(call, WIA_INT64, 1u << axis);
 }

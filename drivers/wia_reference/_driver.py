@@ -55,7 +55,7 @@ class _Call:
         try:
             result = evaluate(np, self._entry, inputs, {**self._values, **scalars}, output)
         except ScalarError as error:
-            raise InvalidArgumentError(f"{self._entry.name}: {error}.") from None
+            raise InvalidArgumentError(f"{error}.") from None
         # numpy sees when the result is a view of an input that is also the output.
         output[...] = result
 
