@@ -113,7 +113,13 @@ static wia_status_t record_event(wia_event_t *handle, wia_stream_t *stream) {
     return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, NO_MEMORY);
   }
   record->item.end = end_record;
-  wia__enqueue(queue, &record->item, NULL); /* a refusal fails the point: the waiters learn of it */
+  /* a refusal fails the point, so that the waiters learn of it; for the caller it is no error */
+  wia__thread_t *self = wia__thread();
+  const wia__failure_t last = self->last;
+  self->last = (wia__failure_t){0};
+  wia__enqueue(queue, &record->item, NULL);
+  wia__free_failure(&self->last);
+  self->last = last;
   return WIA_STATUS_OK;
 }
 

@@ -78,9 +78,9 @@ wia_status_t wia__settle(wia__allocation_t *const *allocations, uint32_t count, 
     wia__retain(&allocations[i]->object);
     held[held_count++] = allocations[i];
   }
-  *out_waited = held_count != 0;
   wia_status_t status = WIA_STATUS_OK;
   for (uint32_t i = 0; i < held_count && !status; i++) status = wait_marks(held[i]);
   for (uint32_t i = 0; i < held_count; i++) wia__release(&held[i]->object);
+  *out_waited = held_count != 0 && !status; /* after a failure nobody is to look again */
   return status;
 }

@@ -57,7 +57,7 @@ static inline bool wia__is_pending(const wia__allocation_t *allocation) {
 
 /* Waits for the work that is marked on allocations (NULL: none), outside the epoch. *out_waited says
  * whether there was any: then everything has to be looked up again. Fails with the error of work that
- * failed. At most WIA_MAX_OPERANDS of them. */
+ * failed, *out_waited false. At most WIA_MAX_OPERANDS of them. */
 wia_status_t wia__settle(wia__allocation_t *const *allocations, uint32_t count, bool *out_waited);
 
 /* The map of addresses (address.c). */

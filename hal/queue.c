@@ -83,6 +83,7 @@ static void run_item(wia__queue_t *queue, wia__item_t *item) {
   const uint64_t sequence = item->sequence;
   wia_status_t status = queue->failure.status;
   queue->running = true;
+  wia__thread()->function = item->function;
   if (!status && item->wait_for) status = await_point(queue, item);
   const bool failed_before = queue->failure.status != WIA_STATUS_OK;
   const bool ran = !status;
@@ -104,7 +105,6 @@ static void run_item(wia__queue_t *queue, wia__item_t *item) {
 
 static void *work(void *argument) {
   wia__queue_t *queue = argument;
-  wia__thread()->function = "a stream's worker";
   pthread_mutex_lock(&queue->mutex);
   for (;;) {
     wia__item_t *item = queue->first;
@@ -163,8 +163,8 @@ wia_status_t wia__create_queue(wia__device_t *device, wia__queue_t **out_queue) 
   }
   destroy_queue(&queue->object);
   if (refused) return wia__fail(WIA_STATUS_UNAVAILABLE, "the process is ending");
-  return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no thread for a stream can be started (error %d)",
-                   error);
+  return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED,
+                   "no thread for a stream can be started (error %d)", error);
 }
 
 void wia__close_queue(wia__queue_t *queue) {
@@ -193,6 +193,7 @@ wia_status_t wia__enqueue(wia__queue_t *queue, wia__item_t *item,
     status = mark(item, queue, queue->enqueued + 1);
   if (!status) {
     item->sequence = ++queue->enqueued;
+    item->function = wia__thread()->function;
     item->next = NULL;
     *queue->last = item;
     queue->last = &item->next;
@@ -254,7 +255,8 @@ wia_status_t wia__queue_status(wia__queue_t *queue) {
  * queue's mutex, which it gives up while items end. False: the deadline passed first. Until interrupt
  * is cleared nothing new is enqueued, so afterwards nobody but the caller touches the failure. */
 static bool drop_items(wia__queue_t *queue, const char *why, int64_t deadline_ns) {
-  const wia__failure_t failure = {.status = WIA_STATUS_CANCELLED, .message = (char *)(uintptr_t)why};
+  const wia__failure_t failure = {.status = WIA_STATUS_CANCELLED,
+                                  .message = (char *)(uintptr_t)why};
   wia__item_t *items = queue->first;
   queue->first = NULL;
   queue->last = &queue->first;

@@ -13,6 +13,7 @@ typedef struct wia__item_t wia__item_t;
 struct wia__item_t {
   wia__item_t *next;
   uint64_t sequence;
+  const char *function;   /* the public one that enqueued it: what it fails with names it */
   wia__point_t *wait_for; /* NULL, or the item is done when this point is; holds a reference */
   wia_status_t (*run)(wia__item_t *item);            /* on the worker; sets the last error */
   /* Called once, ran or not, and frees the item. status: of the run, or why it did not run, and then
