@@ -52,12 +52,17 @@ def escape_docstring(
     app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]
 ) -> None:
     """Make plain text of what docstrings say; backquotes, examples and listings stay."""
+    if lines and lines[0].startswith("Alias for field number"):
+        lines.clear()
     literal = False
     for number, line in enumerate(lines):
         indented = line.startswith("    ")
         literal = literal and (indented or not line)
-        if line.endswith(":") and "".join(lines[number + 1 : number + 3]).startswith("    "):
+        if literal:
+            continue
+        after = lines[number + 1 : number + 3]
+        if line.endswith(":") and len(after) == 2 and not after[0] and after[1].startswith("    "):
             lines[number] += ":"
             literal = True
-        elif not literal and not line.lstrip().startswith((">>>", "...")):
+        elif not line.lstrip().startswith((">>>", "...")):
             lines[number] = re.sub(r"([*|]|_(?=\W|$))", r"\\\1", line)

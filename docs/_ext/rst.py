@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-# What a comment names: a member of a struct, a call, a function, a type, a constant, a status, a
+# What a comment names: words in backquotes, a member of a struct, a call, a function, a type, a constant, a status, a
 # name with an underscore, a header.
 NAMED = re.compile(
-    r"(?P<member>\bwia_\w+_t\.\w+)"
+    r"`(?P<quoted>[^`]+)`"
+    r"|(?P<member>\bwia_\w+_t\.\w+)"
     r"|(?P<call>\bwia_\w+\([^()]+\))"
     r"|(?P<function>\bwia_\w+)\(\)"
     r"|(?P<type>\bwia_\w+_t)\b"
@@ -67,7 +68,7 @@ def _role(found: re.Match[str]) -> str:
         return f":c:func:`{found['function']}`"
     if found["type"]:
         return f":c:type:`{found['type']}`"
-    return f"``{found[0]}``"
+    return f"``{found['quoted'] or found[0]}``"
 
 
 def prose(comment: str) -> list[str]:
