@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-# What a comment names: words in backquotes, a member of a struct, a call, a function, a type, a constant, a status, a
-# name with an underscore, a header.
+# What a comment names: words in backquotes, a member of a struct, a call, a function, a type; a
+# constant, a status, a name with an underscore, a header.
 NAMED = re.compile(
     r"`(?P<quoted>[^`]+)`"
     r"|(?P<member>\bwia_\w+_t\.\w+)"
