@@ -23,9 +23,8 @@ static bool is_default(const wia__attribute_spec_t *spec, const wia_scalar_t *wo
 }
 
 static void set_option(wia_request_t *request, const wia__attribute_spec_t *spec, int64_t value) {
-  static const char *const algorithms[] = {NULL, "direct", "im2col", "winograd"};
-  if (strcmp(spec->name, "algorithm") == 0)
-    request->candidate = algorithms[value];
+  if (spec->choices)
+    request->candidate = spec->choices[value];
   else if (strcmp(spec->name, "workspace_size") == 0)
     request->workspace_limit = (uint64_t)value;
   else if (strcmp(spec->name, "use_tensor_cores") == 0 && value)
@@ -53,7 +52,7 @@ uint32_t wia__list_attributes(const wia__op_t *op, const wia_scalar_t *words,
   uint32_t count = 0;
   for (uint32_t i = 0; i < op->attribute_count; i++) {
     const wia__attribute_spec_t *spec = &op->attributes[i];
-    if (spec->option == 2 || is_default(spec, words, op->default_words)) continue;
+    if (spec->option == WIA__OPTION_IN_CALL || is_default(spec, words, op->default_words)) continue;
     if (spec->option) {
       set_option(request, spec, words[spec->word].i64);
     } else {

@@ -31,6 +31,7 @@ typedef struct wia__attribute_spec_t {
   uint32_t length_offset;   /* of the uint32_t that has the length of a variable list */
   uint32_t zero_is_default; /* a zero in the config struct (per list element) is the default */
   uint32_t option;          /* WIA__OPTION_*; 0: an attribute */
+  const char *const *choices; /* of an option: what a request calls each value; 0 is NULL */
   int64_t minimum, maximum; /* of INT64 values; checked at the border */
 } wia__attribute_spec_t;
 

@@ -110,6 +110,8 @@ static wia_status_t read_attribute(const wia__op_t *op, const wia__attribute_spe
     if (status) return status;
   }
   memset(bytes + spec->offset, 0, spec->count * size);
+  /* no kernel depends on it, so that it makes no other key */
+  if (spec->option == WIA__OPTION_IN_CALL) words[spec->word] = op->default_words[spec->word];
   return WIA_STATUS_OK;
 }
 

@@ -75,6 +75,7 @@ def _attribute(operation: Operation, item: Attribute | Option, word: int) -> str
         ),
         "zero_is_default": int(item.zero_is_default),
         "option": _option(item),
+        "choices": _choices(item),
         "minimum": item.minimum,
         "maximum": "WIA_DTYPE_COUNT - 1" if item.kind == "dtype" else item.maximum,
     }
@@ -85,6 +86,14 @@ def _option(item: Attribute | Option) -> int | str:
     if not isinstance(item, Option):
         return 0
     return "WIA__OPTION_IN_CALL" if item.in_call else "WIA__OPTION_REQUEST"
+
+
+def _choices(item: Attribute | Option) -> int | str:
+    """What a request to a driver calls the values, which count from 0, the driver's own choice."""
+    if not isinstance(item, Option) or item.in_call or not item.choices:
+        return 0
+    names = ", ".join(f'"{choice.name.lower()}"' for choice in item.choices[1:])
+    return f"(const char *const[]){{NULL, {names}}}"
 
 
 def _scalar(operation: Operation, scalar: Scalar, index: int) -> str:
