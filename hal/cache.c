@@ -51,8 +51,7 @@ static void unlink_plan(wia__cache_t *cache, wia__plan_t *plan) {
   cache->entries[plan->position] = last;
   last->position = plan->position;
   wia__plan_t *expected = plan;
-  atomic_compare_exchange_strong(&cache->front[plan->key.hash % WIA__CACHE_FRONT], &expected,
-                                 NULL);
+  atomic_compare_exchange_strong(&cache->front[plan->key.hash % WIA__CACHE_FRONT], &expected, NULL);
 }
 
 /* Makes room for one entry: the victim, which the caller releases outside the mutex. Plans that are
@@ -85,7 +84,6 @@ static bool insert(wia__cache_t *cache, wia__plan_t *plan) {
 }
 
 static void put_in_front(wia__cache_t *cache, wia__plan_t *plan) {
-  atomic_store_explicit(&plan->used, 1, memory_order_relaxed);
   if (plan->refusal.status == WIA_STATUS_OK)
     atomic_store_explicit(&cache->front[plan->key.hash % WIA__CACHE_FRONT], plan,
                           memory_order_release);
@@ -139,7 +137,7 @@ wia_status_t wia__obtain_plan(wia__device_t *device, const wia__key_t *key, cons
       await_preparation(cache, plan);
     } else {
       put_in_front(cache, plan);
-      wia__count_hit(cache, wia__thread());
+      wia__count_hit(cache, wia__thread(), plan);
     }
   } else {
     cache->misses++;

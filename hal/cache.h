@@ -16,7 +16,8 @@ struct wia__cache_t {
   wia__plan_t **entries; /* all plans, in no order, for the clock */
   uint64_t bucket_count, entry_count, capacity, hand;
   uint64_t misses, evictions;
-  uint32_t counter; /* in wia__thread_t.hits; WIA__HIT_COUNTERS: none is left, so shared_hits counts */
+  uint32_t
+      counter; /* in wia__thread_t.hits; WIA__HIT_COUNTERS: none is left, so shared_hits counts */
   _Atomic uint64_t shared_hits;
 };
 
@@ -33,15 +34,16 @@ static inline bool wia__is_key(const wia__key_t *a, const wia__key_t *b) {
 
 /* The plan of a key, or NULL if it is not in front: good until wia__exit. */
 static inline wia__plan_t *wia__find_plan(wia__cache_t *cache, const wia__key_t *key) {
-  wia__plan_t *plan = atomic_load_explicit(&cache->front[key->hash % WIA__CACHE_FRONT],
-                                           memory_order_acquire);
-  if (!plan || !wia__is_key(&plan->key, key)) return NULL;
-  if (!atomic_load_explicit(&plan->used, memory_order_relaxed))
-    atomic_store_explicit(&plan->used, 1, memory_order_relaxed);
-  return plan;
+  wia__plan_t *plan =
+      atomic_load_explicit(&cache->front[key->hash % WIA__CACHE_FRONT], memory_order_acquire);
+  return plan && wia__is_key(&plan->key, key) ? plan : NULL;
 }
 
-static inline void wia__count_hit(wia__cache_t *cache, wia__thread_t *self) {
+/* Not for the call that had the plan prepared: so plans that serve one call go before those that
+ * serve many. */
+static inline void wia__count_hit(wia__cache_t *cache, wia__thread_t *self, wia__plan_t *plan) {
+  if (!atomic_load_explicit(&plan->used, memory_order_relaxed))
+    atomic_store_explicit(&plan->used, 1, memory_order_relaxed);
   if (__builtin_expect(cache->counter == WIA__HIT_COUNTERS, 0)) {
     atomic_fetch_add_explicit(&cache->shared_hits, 1, memory_order_relaxed);
     return;

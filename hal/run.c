@@ -89,7 +89,8 @@ static wia_status_t settle(const wia__op_t *op, const wia__tensor_t *const *oper
                            bool *out_waited) {
   wia__allocation_t *allocations[WIA_MAX_OPERANDS];
   const uint32_t count = op->max_input_count + op->output_count;
-  for (uint32_t i = 0; i < count; i++) allocations[i] = operands[i] ? operands[i]->allocation : NULL;
+  for (uint32_t i = 0; i < count; i++)
+    allocations[i] = operands[i] ? operands[i]->allocation : NULL;
   return wia__settle(allocations, count, out_waited);
 }
 
@@ -118,7 +119,8 @@ static inline wia_status_t proceed(const wia__call_t *call, wia__device_t *devic
   make_key(op, operands, call->words, aliases, &key);
   wia__plan_t *plan = wia__find_plan(device->cache, &key);
   if (__builtin_expect(plan != NULL, 1)) {
-    if (plan != *made) wia__count_hit(device->cache, wia__thread()); /* else it counted as a miss */
+    if (plan != *made)
+      wia__count_hit(device->cache, wia__thread(), plan); /* else it counted as a miss */
   } else {
     if (*made && (*made)->device == device && wia__is_key(&(*made)->key, &key)) {
       plan = *made;
@@ -202,7 +204,8 @@ wia_status_t wia__plan_call(const wia__call_t *call, wia__plan_t **out_plan) {
   wia_status_t status = find_device(call, &device);
   if (!status) status = gather(op, device, call->handles, operands, &pending);
   if (!status)
-    status = wia__check_aliases(op->name, operands, op->max_input_count, op->output_count, &aliases);
+    status =
+        wia__check_aliases(op->name, operands, op->max_input_count, op->output_count, &aliases);
   if (status) return status;
   wia__key_t key;
   make_key(op, operands, call->words, aliases, &key);
@@ -221,7 +224,7 @@ static wia_status_t run_configured(const wia__call_t *call, const void *config) 
 
 wia_status_t wia__run(const char *function, wia_context_t *context, const wia__op_t *op,
                       const wia_tensor_t *operands, const void *config, wia_stream_t *stream) {
-  const wia__call_t call = {context, op,    operands, NULL, op->default_words, op->default_scalars,
+  const wia__call_t call = {context, op, operands, NULL, op->default_words, op->default_scalars,
                             stream};
   wia__thread_t *self = wia__thread();
   const char *outer = self->function;
