@@ -14,16 +14,23 @@ typedef struct node_t {
   int32_t dtypes[WIA__MAX_WORDS];
 } node_t;
 
+enum {
+  UNSET = 0,
+  GIVEN = 1,
+  WRITTEN = 2,
+  TAKEN = 3
+}; /* by: nobody, the caller, a node, an output */
+
 typedef struct build_t {
-  wia_group_t group;    /* the caller's, then the driver's */
+  wia_group_t group; /* the caller's, then the driver's */
   wia_request_t request;
   wia__layout_t **layouts; /* per value, with a reference */
   wia_value_t *values;
   const wia_value_t **value_pointers;
-  bool *ready;             /* per value: an input, or written by a node before */
+  unsigned char *states; /* per value */
   node_t *nodes;
   const wia_node_t **node_pointers;
-  uint32_t scalar_count;   /* with the hidden ones */
+  uint32_t scalar_count; /* with the hidden ones */
   wia_scalar_t *scalars;
 } build_t;
 
@@ -38,7 +45,7 @@ static void free_build(build_t *build) {
   free(build->layouts);
   free(build->values);
   free(build->value_pointers);
-  free(build->ready);
+  free(build->states);
   free(build->nodes);
   free(build->node_pointers);
 }
@@ -56,9 +63,9 @@ static wia_status_t start(build_t *build, const wia_group_t *given) {
     return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
                      "group: %u nodes, %u values, %u inputs, %u outputs, %u scalars; expected 1 to "
                      "%d nodes, at most %d values, 1 to %d outputs, %d operands and %d scalars",
-                     group->node_count, group->value_count, group->input_count,
-                     group->output_count, group->scalar_count, NODES_MAX, VALUES_MAX, OUTPUTS_MAX,
-                     WIA_MAX_OPERANDS, WIA__MAX_SCALARS);
+                     group->node_count, group->value_count, group->input_count, group->output_count,
+                     group->scalar_count, NODES_MAX, VALUES_MAX, OUTPUTS_MAX, WIA_MAX_OPERANDS,
+                     WIA__MAX_SCALARS);
   if (!group->nodes) return wia__null("group->nodes");
   if (!group->values) return wia__null("group->values");
   if (!group->outputs) return wia__null("group->outputs");
@@ -67,10 +74,10 @@ static wia_status_t start(build_t *build, const wia_group_t *given) {
   build->layouts = calloc(group->value_count, sizeof *build->layouts);
   build->values = calloc(group->value_count, sizeof *build->values);
   build->value_pointers = calloc(group->value_count, sizeof *build->value_pointers);
-  build->ready = calloc(group->value_count, sizeof *build->ready);
+  build->states = calloc(group->value_count, sizeof *build->states);
   build->nodes = calloc(group->node_count, sizeof *build->nodes);
   build->node_pointers = calloc(group->node_count, sizeof *build->node_pointers);
-  if (build->layouts && build->values && build->value_pointers && build->ready && build->nodes &&
+  if (build->layouts && build->values && build->value_pointers && build->states && build->nodes &&
       build->node_pointers)
     return WIA_STATUS_OK;
   return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no memory for a group");
@@ -104,9 +111,9 @@ static wia_status_t shapes_of(build_t *build, const uint32_t *values, uint32_t c
     memset(&out[i], 0, sizeof out[i]);
     if (inputs && values[i] == UINT32_MAX) continue;
     if (values[i] >= build->group.value_count) return bad("node", n, "names a value out of range");
-    if (inputs && !build->ready[values[i]])
+    if (inputs && build->states[values[i]] == UNSET)
       return bad("node", n, "reads a value that no input is and no node before has written");
-    if (!inputs && build->ready[values[i]])
+    if (!inputs && build->states[values[i]] != UNSET)
       return bad("node", n, "writes a value that is an input or written before");
     out[i] = wia__shape_of(build->values[values[i]].layout);
   }
@@ -121,7 +128,8 @@ static wia_status_t take_attributes(build_t *build, node_t *node, const wia__op_
   int32_t places[WIA__MAX_SCALARS];
   uint32_t fixed_count = 0;
   memset(places, 0xff, sizeof places);
-  if (node->node.attribute_count > WIA__MAX_WORDS || (node->node.attribute_count && !node->node.attributes))
+  if (node->node.attribute_count > WIA__MAX_WORDS ||
+      (node->node.attribute_count && !node->node.attributes))
     return bad("node", n, "has no attributes where it counts some, or too many");
   for (uint32_t i = 0; i < node->node.attribute_count; i++) {
     const wia_attribute_t *given = &node->node.attributes[i];
@@ -130,12 +138,12 @@ static wia_status_t take_attributes(build_t *build, node_t *node, const wia__op_
       continue;
     }
     uint32_t s = 0;
-    while (s < op->scalar_count && (!given->name || strcmp(op->scalars[s].name, given->name)))
-      s++;
+    while (s < op->scalar_count && (!given->name || strcmp(op->scalars[s].name, given->name))) s++;
     if (s == op->scalar_count || given->scalar < 0 ||
         (uint32_t)given->scalar >= build->group.scalar_count)
-      return bad("node", n, "has an attribute without data that is no scalar, or whose place is "
-                            "beyond scalar_count");
+      return bad("node", n,
+                 "has an attribute without data that is no scalar, or whose place is "
+                 "beyond scalar_count");
     places[s] = given->scalar;
   }
   const wia_status_t status =
@@ -180,7 +188,7 @@ static wia_status_t take_node(build_t *build, uint32_t n) {
                         node->node.output_count, outputs);
   if (status) return status;
   for (uint32_t i = 0; i < node->node.output_count; i++)
-    build->ready[node->node.outputs[i]] = true;
+    build->states[node->node.outputs[i]] = WRITTEN;
   build->node_pointers[n] = &node->node;
   return WIA_STATUS_OK;
 }
@@ -191,7 +199,7 @@ static wia_status_t take_inputs(build_t *build) {
   for (uint32_t i = 0; i < build->group.input_count; i++) {
     const uint32_t value = build->group.inputs[i];
     if (value >= build->group.value_count) return bad("input", i, "names a value out of range");
-    build->ready[value] = true;
+    build->states[value] = GIVEN;
   }
   return WIA_STATUS_OK;
 }
@@ -200,12 +208,14 @@ static wia_status_t take_outputs(build_t *build, uint64_t *out_aliases) {
   *out_aliases = 0;
   for (uint32_t o = 0; o < build->group.output_count; o++) {
     const uint32_t value = build->group.outputs[o];
-    if (value >= build->group.value_count || !build->ready[value])
+    if (value >= build->group.value_count || build->states[value] < WRITTEN)
       return bad("output", o, "names a value that nothing writes");
+    if (build->states[value] == TAKEN) return bad("output", o, "names a value for the second time");
+    build->states[value] = TAKEN;
     const int32_t alias = build->values[value].alias;
-    if (alias >= 0 && ((uint32_t)alias >= build->group.input_count ||
-                       build->values[build->group.inputs[alias]].layout !=
-                           build->values[value].layout))
+    if (alias >= 0 &&
+        ((uint32_t)alias >= build->group.input_count ||
+         build->values[build->group.inputs[alias]].layout != build->values[value].layout))
       return bad("output", o, "has an alias that is no input of the same layout");
     if (alias >= 0) *out_aliases |= (uint64_t)(alias + 1) << (8 * o);
   }
