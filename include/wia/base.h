@@ -20,7 +20,7 @@
 #define WIA_END_DECLS
 #endif
 
-/* The value of an _INIT macro: every field zero but struct_size. WIA_INIT_WITH sets one more field;
+/* The value of an _INIT macro: every field zero but struct_size. WIA_INIT_1 sets one more field;
  * generated config macros nest it. Both work as an initialiser and in an assignment. */
 #ifdef __cplusplus
 #define WIA_INIT(type)                                                                             \
