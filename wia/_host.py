@@ -29,7 +29,6 @@ __all__ = ["at_exit"]
 
 GROUP = "wia.drivers"
 _EXIT_TIMEOUT_NS = 10_000_000_000
-_TABLE_NAME = re.compile(r"[a-z][a-z0-9_]*")
 _REFERENCE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 
@@ -77,11 +76,6 @@ def _read_broken(distribution: Any) -> str:
 
 
 def _find_problem(point: EntryPoint) -> str:
-    if not _TABLE_NAME.fullmatch(point.name):
-        return (
-            f"the entry point's name is {point.name!r}; expected the driver's name: a lower-case "
-            "letter, then lower-case letters, digits and underscores"
-        )
     if not _REFERENCE.fullmatch(point.value):
         return f"the entry point's value is {point.value!r}; expected package.module:Class"
     return ""

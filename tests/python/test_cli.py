@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import RunPython
+from support import RunPython
 
 import wia
 from wia._cli import main

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import RunPython, install
+from support import RunPython, install
 
 GOOD = """
 from wia.driver import Driver, kernel

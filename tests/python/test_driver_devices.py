@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import made
+from support import made
 
 import wia
 from wia._native import ffi

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import install
+from support import install
 
 from wia._config import prefix
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from conftest import RunPython
+from support import RunPython
 
 SLOW = """
 import atexit

@@ -17,6 +17,7 @@ A method marked with @kernel returns it as it is. Needs the extra wia[numba].
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -87,11 +88,17 @@ def record(name: str) -> types.Record:
     return made
 
 
+def _intrinsic(*, prefer_literal: bool = False) -> Callable[[Callable[..., Any]], Any]:
+    """numba's decorator, whose type says that the typing context is an argument of the caller."""
+    decorator: Callable[[Callable[..., Any]], Any] = intrinsic(prefer_literal=prefer_literal)
+    return decorator
+
+
 def _offset(struct: str, field: str) -> int:
     return int(ffi.offsetof(struct, field))
 
 
-@intrinsic
+@_intrinsic()
 def pointer(typing_context: Any, address: Any, kind: Any) -> Any:
     """A typed pointer to an address, for numba.carray: pointer(address, numba.float32)."""
     if not isinstance(address, types.Integer):
@@ -105,7 +112,7 @@ def pointer(typing_context: Any, address: Any, kind: Any) -> Any:
     return result(types.uintp, kind), generate
 
 
-@intrinsic(prefer_literal=True)
+@_intrinsic(prefer_literal=True)
 def operand_array(typing_context: Any, args: Any, index: Any, dtype: Any, ndim: Any) -> Any:
     """Operand index of a launch as an array of that dtype and rank, with its shape and strides.
 
@@ -159,7 +166,7 @@ class _Loader:
         return self.builder.load(self.builder.inttoptr(place, pointee.as_pointer()))
 
 
-@intrinsic
+@_intrinsic()
 def scalar(typing_context: Any, args: Any, index: Any) -> Any:
     """Scalar index of a launch, a float64."""
 
@@ -173,7 +180,7 @@ def scalar(typing_context: Any, args: Any, index: Any) -> Any:
     return types.float64(types.uintp, types.intp), generate
 
 
-@intrinsic
+@_intrinsic()
 def workspace_address(typing_context: Any, args: Any) -> Any:
     """The address of the workspace of a launch."""
 
