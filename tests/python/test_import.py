@@ -21,7 +21,7 @@ def test_nothing_heavy_is_imported() -> None:
 
 
 def test_it_takes_little_longer_than_cffi() -> None:
-    """At most 40 ms more, when bytecode is there; the best of some, as other programs run as well."""
+    """At most 40 ms more with bytecode; the best of some, as other programs run as well."""
     run("import wia")
     times = {
         module: min(float(run(MODULE.format(module))) for _ in range(9))
