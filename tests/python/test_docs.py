@@ -140,10 +140,20 @@ def field_and_constant_names(declared: list[c_ast.Node]) -> Iterator[str]:
     ids=["wia", "driver"],
 )
 def test_every_public_name_is_on_its_page(page: str, module: object) -> None:
-    text = (ROOT / "docs" / "reference" / page).read_text(encoding="utf-8")
-    shown = set(re.findall(r"(?:auto\w+|py:data):: (\w+)", text))
+    text = (ROOT / "docs" / "reference" / page).read_text(encoding="utf-8").split("Numba\n")[0]
+    part = text.partition("automodule:: wia.driver.numba")[0]  # a module of its own
+    shown = set(re.findall(r"(?:auto\w+|py:data):: (\w+)", part))
     elsewhere = {"DeviceFlag"} if module is wia.driver else set()
     assert shown - {"wia"} == set(vars(module)["__all__"]) - elsewhere
+
+
+def test_every_name_for_numba_is_on_its_page() -> None:
+    """Read and not imported: Numba is an extra."""
+    page = (ROOT / "docs" / "reference" / "python_driver.md").read_text(encoding="utf-8")
+    source = (ROOT / "wia" / "driver" / "numba.py").read_text(encoding="utf-8")
+    names = re.findall(r'"(\w+)"', source.partition("__all__ = [")[2].partition("]")[0])
+    assert len(names) > 5
+    assert set(names) <= set(re.findall(r"\w+", page.split("Numba\n")[1]))
 
 
 # -- environment variables --
