@@ -1,5 +1,5 @@
 # The installed tree: lib, include, a CMake package and a pkg-config file below WIA_PACKAGE_DIR, all
-# of them relocatable; the folder of driver manifests beside it.
+# of them relocatable; in a wheel also the folder of driver manifests beside the package.
 set(lib ${WIA_PACKAGE_DIR}/lib)
 # CMake counts the parts of this path to find its way back to the prefix: no "./" in front.
 cmake_path(SET lib NORMALIZE ${lib})
@@ -10,12 +10,12 @@ if(SKBUILD)
   file(WRITE ${PROJECT_BINARY_DIR}/libwia.so.script "INPUT(libwia.so.${PROJECT_VERSION_MAJOR})\n")
   install(FILES ${PROJECT_BINARY_DIR}/libwia.so.script DESTINATION ${lib} RENAME libwia.so)
   install(FILES ${WIA_GENERATED_DIR}/_operations.py DESTINATION wia)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/wia_drivers.d DESTINATION .)
 else()
   install(TARGETS wia_core EXPORT wia LIBRARY DESTINATION ${lib})
 endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ ${WIA_GENERATED_DIR}/include/
         DESTINATION ${WIA_PACKAGE_DIR}/include)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/wia_drivers.d DESTINATION ${WIA_ROOT_DIR})
 
 include(CMakePackageConfigHelpers)
 file(WRITE ${PROJECT_BINARY_DIR}/wiaConfig.cmake

@@ -5,9 +5,9 @@
  *  - It returns a wia_status_t. WIA_STATUS_OK is 0; after anything else wia_get_last_error() tells
  *    this thread what was given, what was expected and what to do. Outputs are written on success
  *    only, unless the function says otherwise.
- *  - It may be called from any thread, with any handle. A handle that is NULL, destroyed, of
- *    another type or of another process gives WIA_STATUS_INVALID_HANDLE, also while another
- *    thread destroys it; it never crashes.
+ *  - It may be called from any thread, with any handle. A handle that is NULL, destroyed or
+ *    of another type gives WIA_STATUS_INVALID_HANDLE, also while another thread destroys it; it
+ *    never crashes.
  *  - It doesn't block, unless its comment says what it waits for; every wait takes a time-out.
  *  - A struct with struct_size grows at its end. Start from its _INIT macro:
  *        wia_matmul_config_t config = WIA_MATMUL_CONFIG_INIT;

@@ -15,7 +15,7 @@ enum {
   WIA_DEVICE_SERIAL = 1,           /* runs one call at a time */
   WIA_DEVICE_OPAQUE_MEMORY = 2,    /* has no addresses of its own; the library assigns them */
   WIA_DEVICE_HOST_ADDRESSABLE = 4, /* its addresses are host pointers */
-  WIA_DEVICE_SIMULATED = 8         /* a model of hardware; never a default device */
+  WIA_DEVICE_SIMULATED = 8         /* a model of hardware; its manifest says default = no */
 };
 
 /* The strings live as long as the process. */
