@@ -90,7 +90,12 @@ static wia_status_t make_device(wia__driver_t *driver, int32_t id, wia__device_t
   device->table = &driver->table;
   device->id = id;
   snprintf(device->name, sizeof device->name, "%s:%u", driver->name, ordinal);
-  pthread_mutex_init(&device->serial, NULL);
+  /* recursive, since prepare may call the library */
+  pthread_mutexattr_t recursive;
+  pthread_mutexattr_init(&recursive);
+  pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+  pthread_mutex_init(&device->serial, &recursive);
+  pthread_mutexattr_destroy(&recursive);
   pthread_mutex_init(&device->memory_mutex, NULL);
   const wia_status_t status = start_device(device, ordinal);
   if (status == WIA_STATUS_OK) {

@@ -12,6 +12,7 @@ core_state_t core = {.kernel_flags = WIA_KERNEL_THREAD_SAFE | WIA_KERNEL_IN_PLAC
 struct wia_driver_device_s {
   uint32_t index;
   _Atomic uint32_t inside;
+  _Atomic uint64_t owner; /* the thread that is inside; it may come back from prepare */
   _Atomic uint64_t live_size;
   uint64_t next_address; /* of CORE_SPLIT */
 };
@@ -40,16 +41,20 @@ void core_fault(const char *what) {
   fflush(stdout);
 }
 
-uint32_t core_device_index(wia_driver_device_t device) { return device->index; }
-
 /* -- one call at a time on the serial device ----------------------------------------------------- */
 
 static void enter(wia_driver_device_t device) {
-  if (atomic_fetch_add(&device->inside, 1) && device->index == CORE_SERIAL)
+  const uint64_t self = (uint64_t)pthread_self();
+  if (atomic_fetch_add(&device->inside, 1) == 0)
+    atomic_store(&device->owner, self);
+  else if (device->index == CORE_SERIAL && atomic_load(&device->owner) != self)
     core_fault("two calls at once of a serial device");
 }
 
 static void leave(wia_driver_device_t device) { atomic_fetch_sub(&device->inside, 1); }
+
+void core_enter(wia_driver_memory_t memory) { enter(memory->device); }
+void core_leave(wia_driver_memory_t memory) { leave(memory->device); }
 
 /* -- devices ------------------------------------------------------------------------------------- */
 

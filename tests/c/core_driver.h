@@ -88,6 +88,8 @@ void core_fault(const char *what);
 unsigned char *core_operand_bytes(const wia_operand_t *operand);
 wia_status_t core_prepare(const wia_request_t *request, wia_driver_kernel_t *out_kernel,
                           wia_error_t *out_error);
-uint32_t core_device_index(wia_driver_device_t device);
+/* Around what a device does, here on memory of it: the serial one is found to be entered twice. */
+void core_enter(wia_driver_memory_t memory);
+void core_leave(wia_driver_memory_t memory);
 
 #endif

@@ -198,6 +198,8 @@ static wia_status_t run(void *state, const wia_kernel_args_t *args) {
   atomic_fetch_add(&core.launches, 1);
   atomic_store(&core.last_thread, (uint64_t)pthread_self());
   check_args(kernel, args);
+  wia_driver_memory_t written = args->operands[args->input_count].memory;
+  core_enter(written);
   const op_t op = kernel->steps[0].op;
   wia_status_t status = WIA_STATUS_OK;
   if (core.launch_delay_us) sleep_us(core.launch_delay_us);
@@ -208,6 +210,7 @@ static wia_status_t run(void *state, const wia_kernel_args_t *args) {
     wia_get_host()->set_error_text(args->out_error, core.fail_message, core.fail_cause);
   else
     compute(kernel, args);
+  core_leave(written);
   atomic_fetch_sub(&kernel->running, 1);
   atomic_fetch_sub(&core.running, 1);
   return status;
