@@ -1,6 +1,7 @@
 /* The host table that drivers get, the log, and the environment. Beside each check: the guard
  * without which it fails. */
 #include <fcntl.h>
+#include <sys/auxv.h>
 
 #include "folder.h"
 #include "wia_driver.h"
@@ -107,7 +108,68 @@ static void test_empty(void) {
   remove_folder(folder);
 }
 
-int main(void) {
+/* -- a privileged process ------------------------------------------------------------------------ */
+
+enum { NOT_PRIVILEGED = 77 };
+
+/* In a set-group-id copy of this program: no variable counts. platform.c, secure_getenv(). */
+static int run_privileged(void) {
+  if (getauxval(AT_SECURE) == 0) return NOT_PRIVILEGED;
+  int32_t id;
+  const bool found = wia_find_device("good", &id) == WIA_STATUS_OK;
+  return found || wia_get_host()->get_option(&driver, "tile_size") != NULL;
+}
+
+static void copy_program(const char *path) {
+  static unsigned char bytes[1 << 24];
+  FILE *program = fopen("/proc/self/exe", "rb"), *copy = fopen(path, "wb");
+  if (program == NULL || copy == NULL) abort();
+  const size_t size = fread(bytes, 1, sizeof bytes, program);
+  if (size == sizeof bytes || fwrite(bytes, 1, size, copy) != size || fclose(copy) != 0) abort();
+  fclose(program);
+}
+
+/* The exit code of the copy, with group nobody or, to see that it is the privilege that counts,
+ * without. */
+static int run_copy(const char *path, bool privileged) {
+  if (chown(path, 0, privileged ? 65534 : 0) != 0 || chmod(path, privileged ? 02755 : 0755) != 0)
+    abort();
+  const pid_t child = fork();
+  if (child == 0) {
+    execl(path, path, "privileged", (char *)NULL);
+    _exit(1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void test_privileged(void) {
+  if (geteuid() != 0) {
+    printf("not run: that a privileged process ignores its environment; needs root\n");
+    return;
+  }
+  const char *folder = make_folder();
+  announce(folder, "good", LIBRARY("good"), "");
+  setenv("WIA_NPU_X_TILE_SIZE", "16", 1);
+  int32_t id;
+  CHECK_STATUS(wia_find_device("good", &id), WIA_STATUS_OK);
+  char path[PATH_MAX + 256];
+  snprintf(path, sizeof path, "%s/copy", folder);
+  copy_program(path);
+  CHECK(run_copy(path, false) == NOT_PRIVILEGED);
+  const int code = run_copy(path, true);
+  if (code == NOT_PRIVILEGED)
+    printf("not run: that a privileged process ignores its environment; %s is on a file system "
+           "without set-id programs\n",
+           folder);
+  else
+    CHECK(code == 0);
+  remove_folder(folder);
+}
+
+int main(int count, char **arguments) {
+  if (count == 2 && strcmp(arguments[1], "privileged") == 0) _exit(run_privileged());
   RUN_ALONE(test_log);
   RUN_ALONE(test_options);
   RUN_ALONE(test_timeout_text);
@@ -115,5 +177,6 @@ int main(void) {
   RUN_ALONE(test_timeout_zero);
   RUN_ALONE(test_timeout_huge);
   RUN_ALONE(test_empty);
+  RUN_ALONE(test_privileged);
   return CHECK_DONE();
 }
