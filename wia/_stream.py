@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -78,6 +79,7 @@ class Stream(Resource):
         return f"wia.Stream({state}, device={self._context.device.name!r})"
 
 
+_EXIT_TIMEOUT_NS = 10_000_000_000
 # Host memory that enqueued copies read or write, each with an event recorded behind its copy.
 _in_use: list[tuple[Any, object]] = []
 _lock = threading.Lock()
@@ -102,9 +104,10 @@ def _is_pending(event: Any) -> bool:
 
 def _wait_for_all() -> None:
     """At exit: the interpreter is about to free the memory that copies still use."""
+    deadline = time.monotonic_ns() + _EXIT_TIMEOUT_NS
     with _lock:
         for event, _ in _in_use:
-            lib.wia_wait_event(event, 10_000_000_000)
+            lib.wia_wait_event(event, max(0, deadline - time.monotonic_ns()))
 
 
 _host.at_exit(_wait_for_all)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support import install
+from support import RunPython, install
 
 from wia._config import prefix
 
@@ -166,6 +166,20 @@ def test_failures_are_errors(run: Run, source: str, status: str, expected: str) 
     assert result.stderr.splitlines()[0] == status
     assert expected in result.stderr
     assert "Traceback" in result.stderr
+
+
+@pytest.mark.parametrize("loader", ["CDLL", "PyDLL"])
+def test_a_c_library_in_a_python_process(run_python: RunPython, loader: str) -> None:
+    """The interpreter is there already, `wia` is not imported; with the GIL free, and held."""
+    code = f"""
+import ctypes, sys
+wia_library = ctypes.{loader}({str(prefix() / "lib" / "libwia.so.0")!r})
+device = ctypes.c_int32(-1)
+status = wia_library.wia_find_device(b"null", ctypes.byref(device))
+print(status, device.value % 256, "wia._host" in sys.modules)
+"""
+    result = run_python(code)
+    assert result.stdout == "0 0 True\n", result.stderr
 
 
 def test_without_python(run: Run) -> None:

@@ -122,6 +122,20 @@ def test_endings(run_python: RunPython, ending: str) -> None:
         assert result.stdout == "refused [1.0, 2.0]\n"
 
 
+def test_a_kernel_that_never_ends(run_python: RunPython) -> None:
+    """The exit waits for it for a while, but not for ever."""
+    code = SLOW.replace("time.sleep(0.02)", "threading.Event().wait()")
+    ending = """
+ctx.relu(x, out=x, stream=stream)
+for _ in range(5):
+    x.write(np.ones(2, np.float32), stream=stream)
+from wia import _host, _stream
+_host._EXIT_TIMEOUT_NS = _stream._EXIT_TIMEOUT_NS = 500_000_000
+"""
+    result = run_python(code + ending, timeout=30)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
 def test_a_driver_that_is_collected(run_python: RunPython) -> None:
     """The table, the driver and its devices live as long as the process, whoever forgets them.
 
