@@ -80,8 +80,7 @@ static bool parse_integer(const char *text, int64_t minimum, int64_t maximum, in
   if (text[0] != '-' && !isdigit((unsigned char)text[0])) return false;
   char *end;
   *out_value = strtoll(text, &end, 10); /* saturates */
-  return end != text && *end == '\0' && *out_value >= minimum &&
-         *out_value <= maximum;
+  return end != text && *end == '\0' && *out_value >= minimum && *out_value <= maximum;
 }
 
 static bool parse_abi(const char *text, uint32_t *out_major, uint32_t *out_minor) {
