@@ -191,8 +191,7 @@ def test_without_python(run: Run) -> None:
 
 def test_a_python_side_that_is_broken(run: Run, tmp_path: Path) -> None:
     """The traceback of the failed import is in the message."""
-    (tmp_path / "wia").mkdir()
-    (tmp_path / "wia" / "__init__.py").write_text("raise RuntimeError('not the real one')")
+    (tmp_path / "_cffi_backend.py").write_text("raise RuntimeError('not the real one')")
     result = run("test")
     assert result.returncode == 1
     assert "RuntimeError: not the real one" in result.stderr
