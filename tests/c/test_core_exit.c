@@ -1,0 +1,122 @@
+/* Scenario 23, of C programs: a process ends with exit code 0, whatever is live, queued or running. */
+#include <time.h>
+
+#include "core_driver.h"
+
+static wia_context_t *context;
+static wia_tensor_t a, b;
+
+static wia_stream_t *start(void) {
+  wia_stream_t *stream = NULL;
+  core_start();
+  context = core_context(CORE_PLAIN);
+  a = core_tensor(context, 4, 1);
+  b = core_tensor(context, 4, 0);
+  CHECK_STATUS(wia_create_stream(&stream, context), WIA_STATUS_OK);
+  return stream;
+}
+
+static void leave_all(void) {
+  wia_stream_t *stream = start();
+  wia_event_t *event = NULL;
+  wia_plan_t *plan = NULL;
+  void *memory = NULL;
+  const wia_tensor_t operands[] = {a, a, b};
+  CHECK_STATUS(wia_create_event(&event, context), WIA_STATUS_OK);
+  CHECK_STATUS(wia_malloc(&memory, 100, core_id(CORE_OPAQUE)), WIA_STATUS_OK);
+  CHECK_STATUS(
+      wia_create_operation_plan(context, WIA_OP_ADD, operands, 2, operands + 2, 1, NULL, 0, &plan),
+      WIA_STATUS_OK);
+  CHECK_STATUS(wia_execute_plan(plan, operands, 3, NULL, 0, stream), WIA_STATUS_OK);
+  CHECK_STATUS(wia_record_event(event, stream), WIA_STATUS_OK);
+}
+
+static void leave_waiting(void) {
+  wia_stream_t *stream = start();
+  wia_event_t *never = NULL;
+  CHECK_STATUS(wia_create_event(&never, context), WIA_STATUS_OK);
+  CHECK_STATUS(wia_enqueue_wait(stream, never), WIA_STATUS_OK);
+  for (uint32_t i = 0; i < 100; i++) CHECK_STATUS(wia_add(context, a, a, b, stream), WIA_STATUS_OK);
+}
+
+static void leave_failed(void) {
+  wia_stream_t *stream = start();
+  core.fail_status = WIA_STATUS_DATA_LOSS;
+  CHECK_STATUS(wia_softmax(context, a, b, NULL, stream), WIA_STATUS_OK);
+  CHECK_STATUS(wia_synchronize_stream(stream, WIA_TIMEOUT_INFINITE), WIA_STATUS_DATA_LOSS);
+}
+
+static void check_finished(void) {
+  /* runs after the library has stopped its streams: what ran has come to its end */
+  if (core.running) _exit(3);
+}
+
+/* What is running is waited for; what is queued is dropped. */
+static void leave_running(void) {
+  atexit(check_finished); /* before the library's, so it is called after that */
+  wia_stream_t *stream = start();
+  core.launch_delay_us = 300000;
+  CHECK_STATUS(wia_add(context, a, a, b, stream), WIA_STATUS_OK);
+  while (!core.running) usleep(1000);
+  for (uint32_t i = 0; i < 100; i++) CHECK_STATUS(wia_add(context, a, a, b, stream), WIA_STATUS_OK);
+}
+
+static wia_stream_t *late_stream;
+static void use_late(void) {
+  wia_stream_t *another = NULL;
+  bool fine = wia_create_stream(&another, context) == WIA_STATUS_UNAVAILABLE && !another;
+  fine &= wia_add(context, a, a, b, late_stream) == WIA_STATUS_UNAVAILABLE;
+  fine &= wia_synchronize_stream(late_stream, 0) == WIA_STATUS_OK;
+  fine &= wia_add(context, a, a, b, NULL) == WIA_STATUS_OK; /* on this thread it still works */
+  fine &= wia_destroy_stream(late_stream) == WIA_STATUS_OK;
+  fine &= wia_destroy_tensor(b) == WIA_STATUS_OK;
+  if (!fine) _exit(4);
+}
+
+static void use_after_stop(void) {
+  atexit(use_late);
+  late_stream = start();
+}
+
+/* A thread is inside a call that never ends. */
+static void *wait_for_ever(void *event) {
+  wia_wait_event(event, WIA_TIMEOUT_INFINITE);
+  return NULL;
+}
+
+static void leave_thread_waiting(void) {
+  start();
+  wia_event_t *never = NULL;
+  pthread_t thread;
+  CHECK_STATUS(wia_create_event(&never, context), WIA_STATUS_OK);
+  CHECK(pthread_create(&thread, NULL, wait_for_ever, never) == 0);
+  CHECK(pthread_detach(thread) == 0);
+  usleep(20000);
+}
+
+static int64_t now_ns(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
+}
+
+/* A kernel that never comes back doesn't hold the process for ever. */
+static void leave_stuck(void) {
+  wia_stream_t *stream = start();
+  core_close_gate();
+  CHECK_STATUS(wia_relu(context, a, b, stream), WIA_STATUS_OK);
+  CHECK(core_await_gate(1));
+}
+
+int main(void) {
+  RUN_ALONE(leave_all);
+  RUN_ALONE(leave_waiting);
+  RUN_ALONE(leave_failed);
+  RUN_ALONE(leave_running);
+  RUN_ALONE(use_after_stop);
+  RUN_ALONE(leave_thread_waiting);
+  const int64_t start_ns = now_ns();
+  RUN_ALONE(leave_stuck);
+  CHECK(now_ns() - start_ns < 30 * INT64_C(1000000000));
+  return CHECK_DONE();
+}
