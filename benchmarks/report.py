@@ -121,9 +121,10 @@ Measured on:
 
 {machine}
 
-What is compared runs in turns, in many short rounds, and the medians stand here; those of the first
-six rows are medians of the differences within a round. To measure again on your machine, in a clone
-of the repository with WIA and its extra `bench` installed:
+What is compared runs in turns, in many short rounds, and the medians stand here. Those of the first
+six rows are medians of the differences within a round, over the quarter of the rounds that took the
+least time in all: a machine that does other things too disturbs the others. To measure again on
+yours, in a clone of the repository with WIA and its extra `bench` installed:
 
 ```sh
 python benchmarks

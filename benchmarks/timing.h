@@ -17,7 +17,8 @@ typedef struct variant_t {
 
 int64_t now_ns(void);
 
-/* Prints {"name": {"ns": median, "over_ns": median of the differences to the first one}, ...}. */
+/* Prints {"name": {"ns": median, "over_ns": median of the differences to the first one}, ...} over the
+ * quarter of the rounds that took the least time in all: those that nothing else disturbed. */
 void compare(const variant_t *variants, uint32_t variant_count, uint32_t rounds, uint32_t repeats);
 
 /* Sorts the values. */
