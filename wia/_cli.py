@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import signal
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -18,7 +20,13 @@ _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns the exit code."""
     options = make_parser().parse_args(arguments)
-    return _list_devices(as_json=options.json, verbose=options.verbose)
+    try:
+        code = _list_devices(as_json=options.json, verbose=options.verbose)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader has seen enough, as head does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
+    return code
 
 
 def make_parser() -> argparse.ArgumentParser:

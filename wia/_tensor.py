@@ -219,6 +219,10 @@ class Tensor:
 
     def to(self, context: Context) -> Tensor:
         """This tensor for another context: a view on the same device, else a copy on the other."""
+        if not isinstance(context, type(self._context)):
+            raise ArgumentTypeError(
+                f"{context!r} was given as context; expected a wia.Context, made from a device's name."
+            )
         if context is self._context:
             return self
         if context.device.id == self._context.device.id:

@@ -54,8 +54,10 @@ class Operations:
 
 
 def make(operations: tuple[Operation, ...]) -> str:
-    """The text of the module."""
-    return "\n".join([_TOP, *(_method(operation) for operation in operations)])
+    """The text of the module. Functions are bound here once: a look-up in lib costs 15 to 40 ns."""
+    bound = "".join(f"_{op.name} = lib.wia_{op.name}\n" for op in operations)
+    top = _TOP.replace("\n\nclass ", f"\n{bound}\n\nclass ", 1)
+    return "\n".join([top, *(_method(operation) for operation in operations)])
 
 
 def _method(operation: Operation) -> str:
@@ -80,7 +82,7 @@ def _method(operation: Operation) -> str:
         "            if out is None:",
         *_read_before(operation),
         f"                out = self._new_output({operation.number}, {inputs}{more})",
-        f"            status = lib.{function}(",
+        f"            status = _{operation.name}(",
         *(f"                {item}," for item in call),
         "            )",
         "        except (AttributeError, TypeError) as error:",

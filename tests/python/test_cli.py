@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 
@@ -60,3 +61,12 @@ def test_usage() -> None:
     wrong = subprocess.run([*command, "devics"], capture_output=True, text=True, check=False)
     assert wrong.returncode == 2
     assert "devices" in wrong.stderr
+
+
+def test_a_reader_that_stops_is_no_error() -> None:
+    command = [sys.executable, "-m", "wia._cli", "devices", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.close()  # before the first line is written
+        assert process.stderr.read() == b""
+    assert process.returncode == 128 + signal.SIGPIPE

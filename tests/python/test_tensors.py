@@ -136,6 +136,12 @@ def test_copies(ctx: wia.Context, reference: wia.Context) -> None:
     assert ctx.tensor(tensor).address != tensor.address
 
 
+def test_to_wants_a_context(ctx: wia.Context) -> None:
+    name: Any = "reference"
+    with pytest.raises(wia.ArgumentTypeError, match="'reference' was given as context"):
+        ctx.full((2,), 1.0, "float32").to(name)
+
+
 def test_host_view(ctx: wia.Context) -> None:
     """numpy on the device's memory, which lives as long as the array."""
     tensor = ctx.tensor(np.arange(6, dtype=np.float32).reshape(2, 3))
