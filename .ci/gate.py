@@ -135,9 +135,8 @@ def check_types() -> None:
     packages = [word for name in PYTHON_PACKAGES if installed(name) for word in ("-p", name)]
     check: list[str | Path] = [BIN / "mypy", f"--config-file={ROOT / 'pyproject.toml'}"]
     check.append(f"--cache-dir={BUILD / 'mypy'}")
-    programs = tracked(".py", under=["benchmarks", "examples", "tests/python"])
-    # Of the two conftest.py, which are modules of one name, this one is checked with the tools.
-    tools = tracked(".py", under=[".ci", "docs", "tests/conftest.py"])
+    programs = tracked(".py", under=["benchmarks", "examples", "tests"])
+    tools = tracked(".py", under=[".ci", "docs"])
     # The generator sees the catalog as a package of its own, as when it runs.
     with_catalog = ["env", "MYPYPATH=../wia", *check]
     run_all(

@@ -221,7 +221,7 @@ class Tensor:
         """This tensor for another context: a view on the same device, else a copy on the other."""
         if not isinstance(context, type(self._context)):
             raise ArgumentTypeError(
-                f"{context!r} was given as context; expected a wia.Context, made from a device's name."
+                f"{context!r} was given as context; expected a wia.Context of a device."
             )
         if context is self._context:
             return self

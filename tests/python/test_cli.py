@@ -66,7 +66,8 @@ def test_usage() -> None:
 def test_a_reader_that_stops_is_no_error() -> None:
     command = [sys.executable, "-m", "wia._cli", "devices", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.stdout is not None and process.stderr is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
         process.stdout.close()  # before the first line is written
         assert process.stderr.read() == b""
     assert process.returncode == 128 + signal.SIGPIPE
