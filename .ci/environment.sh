@@ -68,7 +68,7 @@ set_up() {
   PATH=$venv/bin:$PATH
   export PATH
   sources=$(hash_of pyproject.toml README.md CMakeLists.txt cmake hal include wia wia_drivers.d \
-    drivers)
+    drivers conformance)
   if [ "$(cat "$venv/installed" 2>/dev/null)" != "$sources" ]; then
     echo "Building and installing wia"
     pip_install scikit-build-core cffi pycparser

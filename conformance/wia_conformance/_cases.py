@@ -1,0 +1,131 @@
+"""The cases: a list of data, made from the catalog and the suite's own samples."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from wia.catalog import OPERATIONS, Operation, Sample
+from wia_conformance._forms import applies
+from wia_conformance._samples import more_samples
+from wia_conformance._values import make_call
+
+__all__ = ["PROFILES", "Case", "list_cases", "select_cases"]
+
+PROFILES: dict[str, str] = {"ops": "every operation of the catalog, in every dtype"}
+_LAYOUTS = ("packed", "offset", "gaps", "transposed", "reversed", "repeated")
+_OWN_LAYOUTS = ("packed", "offset")
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One call, described. `id` is the same in each run and version that has the case.
+
+    `shapes` are those of the inputs, None for one that is left out, `fills` how they are filled
+    (see wia.catalog.make_inputs, and "denormal"), `form` one of FORMS, an in-place one with the
+    number of its input in `target`.
+    """
+
+    id: str
+    op: str
+    dtype: str
+    shapes: tuple[Shape | None, ...]
+    values: Mapping[str, Any] = field(default_factory=dict)
+    fills: tuple[str, ...] = ()
+    form: str = "packed"
+    target: int = -1
+    output_shape: Shape = ()
+    output_dtype: str = ""
+
+
+def list_cases(profile: str = "ops") -> list[Case]:
+    """All cases of a profile, in a fixed order."""
+    if profile not in PROFILES:
+        raise ValueError(
+            f"The profile {profile!r} was given; this version has {', '.join(PROFILES)}."
+        )
+    return [
+        case
+        for operation in OPERATIONS
+        for dtype in operation.dtypes
+        for case in _cases_of(operation, dtype)
+    ]
+
+
+def select_cases(cases: Sequence[Case], patterns: Sequence[str]) -> list[Case]:
+    """The cases whose id matches one of the patterns (*, ?, [...]); all if there is no pattern."""
+    if not patterns:
+        return list(cases)
+    return [case for case in cases if any(fnmatch.fnmatchcase(case.id, item) for item in patterns)]
+
+
+def _cases_of(operation: Operation, dtype: str) -> Iterator[Case]:
+    yield Case(
+        id=f"{operation.name}/{dtype}/support",
+        op=operation.name,
+        dtype=dtype,
+        shapes=(),
+        form="support",
+    )
+    own = more_samples(operation)
+    first = True
+    for sample in (*operation.samples, *own):
+        if dtype not in (sample.dtypes or operation.dtypes):
+            continue
+        yield from _forms_of(operation, dtype, sample, first, sample in own)
+        first = False
+
+
+def _forms_of(
+    operation: Operation, dtype: str, sample: Sample, first: bool, own: bool
+) -> Iterator[Case]:
+    call = make_call(operation, dtype, sample.shapes, sample.values, sample.fills)
+    output = call.expected
+    shapes = (*(shape for shape in sample.shapes if shape is not None), output.shape)
+    forms = [(form, -1) for form in (_OWN_LAYOUTS if own else _LAYOUTS) if applies(form, shapes)]
+    if first:
+        forms += [("stream", -1), ("again", -1)]
+    if not own and not call.reads_output:
+        for position, array in enumerate(call.inputs):
+            if array is not None and (array.shape, array.dtype) == (output.shape, output.dtype):
+                forms.append(("in-place", position))
+    for form, target in forms:
+        named = f"{form}-{operation.inputs[target].name}" if target >= 0 else form
+        yield Case(
+            id=f"{operation.name}/{dtype}/{_describe(sample)}/{named}",
+            op=operation.name,
+            dtype=dtype,
+            shapes=sample.shapes,
+            values=sample.values,
+            fills=sample.fills,
+            form=form,
+            target=target,
+            output_shape=output.shape,
+            output_dtype=output.dtype.name,
+        )
+
+
+def _describe(sample: Sample) -> str:
+    """Shapes, values and fills as one text without characters that are special in a pattern."""
+    parts = [",".join(map(_shape_text, sample.shapes))]
+    if sample.values:
+        parts.append("+".join(f"{key}={_text(value)}" for key, value in sample.values.items()))
+    if sample.fills:
+        parts.append(",".join(sample.fills))
+    return "/".join(parts)
+
+
+def _shape_text(shape: Shape | None) -> str:
+    if shape is None:
+        return "none"
+    return "x".join(map(str, shape)) or "scalar"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, tuple):
+        return "_".join(map(str, value)) or "scalar"
+    return str(value)

@@ -1,0 +1,107 @@
+"""Samples beside those of the catalog: sizes around vector widths, more ranks, denormals."""
+
+from __future__ import annotations
+
+from wia.catalog import Operation, Sample
+
+__all__ = ["more_samples"]
+
+_SIZES = (1, 7, 9, 31, 32, 33, 1025)
+_RANK_8 = (2, 1, 3, 1, 2, 1, 1, 2)
+_FLOATS = ("float64", "float32", "float16", "bfloat16")
+
+
+def more_samples(operation: Operation) -> tuple[Sample, ...]:
+    """The suite's own samples of an operation."""
+    return _OWN.get(operation.name, ())
+
+
+def _shapes(*shapes: tuple[tuple[int, ...] | None, ...]) -> tuple[Sample, ...]:
+    return tuple(Sample(shapes=items) for items in shapes)
+
+
+def _denormal(*fills: str) -> Sample:
+    return Sample(shapes=((33,),) * len(fills), fills=fills, dtypes=_FLOATS)
+
+
+_PAIRS = (
+    *_shapes(*(((size,), (size,)) for size in _SIZES), (_RANK_8, _RANK_8), ((5, 9), ())),
+    *_shapes(((), (2, 7)), ((33, 1), (1, 31))),
+)
+_ROWS = _shapes(*(((3, size),) for size in _SIZES))
+_REDUCED = (
+    *(Sample(shapes=((3, size),), values={"axes": (1,)}) for size in _SIZES),
+    Sample(shapes=((33, 5),), values={"axes": (0,)}),
+    Sample(shapes=((2, 3, 4),), values={"axes": (0, 2)}),
+    Sample(shapes=(_RANK_8,), values={"axes": (0, 2, -1), "keepdims": 1}),
+)
+_PRODUCTS = tuple(
+    (m, k, n) for m, k, n in zip(_SIZES, _SIZES[1:], (9, 33, 8, 1, 7, 2), strict=False)
+)
+
+_OWN: dict[str, tuple[Sample, ...]] = {
+    "add": (*_PAIRS, _denormal("denormal", "denormal")),
+    "sub": (*_PAIRS, _denormal("denormal", "denormal")),
+    "mul": (*_PAIRS, _denormal("denormal", "normal")),
+    "div": (*_PAIRS, _denormal("denormal", "positive")),
+    "relu": (*_shapes(*(((size,),) for size in _SIZES), (_RANK_8,)), _denormal("denormal")),
+    "cast": (
+        *(Sample(shapes=((size,),), values={"dtype": "float32"}) for size in _SIZES),
+        Sample(shapes=((),), values={"dtype": "int32"}),
+        Sample(shapes=((0, 3),), values={"dtype": "float16"}),
+        Sample(shapes=(_RANK_8,), values={"dtype": "bool"}),
+        Sample(shapes=((33,),), values={"dtype": "float64"}, fills=("denormal",), dtypes=_FLOATS),
+    ),
+    "broadcast": (
+        *(Sample(shapes=((size, 1),), values={"shape": (2, size, 3)}) for size in _SIZES),
+        Sample(shapes=((2, 1, 3),), values={"shape": (*_RANK_8[:5], 2, 1, 3)}),
+    ),
+    "transpose": (
+        *_shapes(((7, 33),), ((32, 8),), ((1, 9),), (_RANK_8,)),
+        Sample(shapes=(_RANK_8,), values={"perm": (7, 0, 6, 1, 5, 2, 4, 3)}),
+    ),
+    "reshape": (
+        *(Sample(shapes=((size, 4),), values={"shape": (2, -1)}) for size in _SIZES),
+        Sample(shapes=((24,),), values={"shape": _RANK_8}),
+    ),
+    "matmul": (
+        *(Sample(shapes=((m, k), (k, n))) for m, k, n in _PRODUCTS),
+        Sample(shapes=((1, 1000), (1000, 1))),
+        Sample(shapes=((9, 7), (8, 9)), values={"transpose_a": 1, "transpose_b": 1}),
+        Sample(shapes=((7, 9), (9, 33)), values={"beta": 1.0}),
+        Sample(shapes=((3, 2, 7, 8), (8, 9))),
+        Sample(shapes=((3,), (3,))),
+    ),
+    "addmm": tuple(Sample(shapes=((m, n), (m, k), (k, n))) for m, k, n in _PRODUCTS),
+    "linear": tuple(Sample(shapes=((m, k), (n, k), (n,))) for m, k, n in _PRODUCTS),
+    "conv2d": (
+        Sample(shapes=((1, 1, 1, 1), (1, 1, 1, 1), (1,))),
+        Sample(shapes=((1, 3, 33, 9), (8, 3, 7, 7), (8,)), values={"padding": (3, 3, 3, 3)}),
+        Sample(shapes=((2, 9, 7, 31), (7, 9, 1, 3), None), values={"stride": (1, 2)}),
+        Sample(shapes=((1, 8, 5, 5), (8, 1, 3, 3), None), values={"groups": 8}),
+    ),
+    "max_pool2d": (
+        Sample(shapes=((1, 1, 1, 1),), values={"kernel": (1, 1)}),
+        Sample(shapes=((2, 3, 33, 9),), values={"kernel": (3, 3), "padding": (1, 1, 1, 1)}),
+        Sample(shapes=((1, 7, 8, 31),), values={"kernel": (8, 2), "stride": (1, 3)}),
+    ),
+    "softmax": (
+        *_ROWS,
+        Sample(shapes=((33, 5),), values={"axis": 0}),
+        Sample(shapes=(_RANK_8,), values={"axis": -6}),
+    ),
+    "layer_norm": (
+        *(Sample(shapes=((3, size), (size,), (size,))) for size in _SIZES),
+        Sample(shapes=(_RANK_8, None, None), values={"axis": 0}),
+    ),
+    "batch_norm": tuple(
+        Sample(
+            shapes=((2, size, 3), (size,), (size,), (size,), (size,)),
+            fills=("normal", "normal", "positive"),
+        )
+        for size in _SIZES
+    ),
+    "reduce_sum": _REDUCED,
+    "reduce_max": _REDUCED,
+    "argmax": (*_ROWS, Sample(shapes=((33, 5),), values={"axis": 0})),
+}
