@@ -40,6 +40,9 @@ typedef struct core_state_t {
   /* at launch */
   _Atomic wia_status_t fail_status;
   const char *fail_message, *fail_cause;
+  _Atomic bool
+      only_touch; /* kernels and copies read a byte of each operand, in any order, and do no
+                     more: for tests whose streams are not ordered */
   _Atomic uint32_t launch_delay_us;
   /* elsewhere */
   _Atomic wia_status_t copy_status;
@@ -65,9 +68,6 @@ void core_open_gate(void);
 /* Waits until that many launches stand at the gate; false after 10 seconds. */
 bool core_await_gate(uint32_t count);
 
-/* Host memory behind the first byte of an allocation, whatever the device. */
-unsigned char *core_bytes(uint64_t address);
-
 /* Everything made was given back: no allocation is left, no kernel but those in caches, and no fault
  * was counted. Waits for what the library does a little later. */
 bool core_is_clean(void);
@@ -86,6 +86,7 @@ wia_plan_cache_stats_t core_cache(uint32_t device);
 /* Kernels (core_kernels.c). */
 void core_fault(const char *what);
 unsigned char *core_operand_bytes(const wia_operand_t *operand);
+void core_touch(const wia_operand_t *operand);
 wia_status_t core_prepare(const wia_request_t *request, wia_driver_kernel_t *out_kernel,
                           wia_error_t *out_error);
 /* Around what a device does, here on memory of it: the serial one is found to be entered twice. */

@@ -208,6 +208,8 @@ static wia_status_t run(void *state, const wia_kernel_args_t *args) {
   if (op == SOFTMAX) status = core.fail_status;
   if (status)
     wia_get_host()->set_error_text(args->out_error, core.fail_message, core.fail_cause);
+  else if (core.only_touch)
+    for (uint32_t i = 0; i < kernel->operand_count; i++) core_touch(&args->operands[i]);
   else
     compute(kernel, args);
   core_leave(written);
