@@ -19,6 +19,12 @@ class Row:
     unit: str
 
     @property
+    def measured(self) -> str:
+        """The value with three digits, or all before the point, and its unit."""
+        text = f"{self.value:.3g}" if self.value < 1000 else f"{self.value:,.0f}"
+        return f"{text} {self.unit}"
+
+    @property
     def share(self) -> float | None:
         """How much of the budget is used; above 1 it is missed."""
         return None if self.limit is None else self.value / self.limit
@@ -80,14 +86,13 @@ def rows(results: Results) -> list[Row]:
 
 def _ratio(what: str, times: dict[str, float], peer: str, name: str, limit: float) -> Row:
     beside = f"{name}, {times[peer]:.0f} ns, against {times['wia']:.0f} ns"
-    return Row(what, beside, times["wia"] / times[peer], limit, "x")
+    return Row(f"{what}, to {name}", beside, times["wia"] / times[peer], limit, "x")
 
 
 def page(results: Results) -> str:
     """The page in Markdown. It says what was measured and leaves judging to the last column."""
     table = "\n".join(
-        f"| {row.what} | {row.beside} | {row.value:.3g} {row.unit} "
-        f"| {_budget(row)} | {_verdict(row)} |"
+        f"| {row.what} | {row.beside} | {row.measured} | {_budget(row)} | {_verdict(row)} |"
         for row in rows(results)
     )
     machine = "\n".join(f"- {line}" for line in results.machine)
@@ -151,8 +156,9 @@ def plot(results: Results, path: Path) -> None:
         tick_label=labels,
         color=["#3b7a57" if share <= 1 else "#b3402a" for share in shares],
     )
-    axes.bar_label(bars, [f" {row.value:.3g} {row.unit}" for row in shown])
-    axes.axvline(1, color="black", linewidth=1)
-    axes.set_xlim(0, max(1.3, *shares) * 1.15)
+    axes.axvline(1, color="black", linewidth=1, zorder=0)
+    white = {"facecolor": "white", "edgecolor": "none", "pad": 1}
+    axes.bar_label(bars, [row.measured for row in shown], padding=4, bbox=white)
+    axes.set_xlim(0, max(1.3, *shares) * 1.2)
     axes.set_xlabel("share of the budget")
     figure.savefig(path, metadata={"Date": None})
