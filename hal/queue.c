@@ -16,11 +16,13 @@ struct wia__queue_t {
   wia__failure_t failure; /* status OK: none */
   uint64_t failed_sequence;
   uint32_t waiters;
-  bool idle;      /* the worker waits for an item */
-  bool running;   /* an item is out of the queue */
-  bool interrupt; /* the item that waits for a point is to end as CANCELLED */
-  bool closed;    /* the stream is destroyed: the worker ends when the queue is empty */
-  bool stopped;   /* the process ends */
+  bool idle;    /* the worker waits for an item */
+  bool running; /* an item is out of the queue */
+  /* Resets that are going on: the item that waits for a point is to end as CANCELLED, and nothing new
+   * is taken. */
+  uint32_t interrupts;
+  bool closed;  /* the stream is destroyed: the worker ends when the queue is empty */
+  bool stopped; /* the process ends */
   wia__queue_t *previous_queue, *next_queue;
 };
 
@@ -69,7 +71,7 @@ static void unlink_queue(wia__queue_t *queue) {
  * a point that finishes between the look at its state and the wait is not missed. */
 static wia_status_t await_point(wia__queue_t *queue, wia__item_t *item) {
   const bool subscribed = wia__subscribe(item->wait_for, queue);
-  while (!queue->interrupt && wia__point_state(item->wait_for) == WIA_EVENT_PENDING)
+  while (!queue->interrupts && wia__point_state(item->wait_for) == WIA_EVENT_PENDING)
     wia__wait_condition(&queue->work, &queue->mutex, subscribed ? -1 : wia__now_ns() + 1000000);
   if (wia__point_state(item->wait_for) == WIA_EVENT_FAILED)
     return wia__restore_failure(wia__point_failure(item->wait_for));
@@ -187,7 +189,7 @@ wia_status_t wia__enqueue(wia__queue_t *queue, wia__item_t *item,
     status = wia__fail(WIA_STATUS_INVALID_HANDLE, "the stream was destroyed by another thread");
   else if (queue->stopped)
     status = wia__fail(WIA_STATUS_UNAVAILABLE, "the process is ending");
-  else if (queue->interrupt)
+  else if (queue->interrupts)
     status = wia__fail(WIA_STATUS_CANCELLED, "the stream is being reset by another thread");
   else if (mark)
     status = mark(item, queue, queue->enqueued + 1);
@@ -252,15 +254,15 @@ wia_status_t wia__queue_status(wia__queue_t *queue) {
 /* -- reset and stop ------------------------------------------------------------------------------ */
 
 /* Drops what is queued, interrupts a wait for a point, and waits for the running item. Under the
- * queue's mutex, which it gives up while items end. False: the deadline passed first. Until interrupt
- * is cleared nothing new is enqueued, so afterwards nobody but the caller touches the failure. */
+ * queue's mutex, which it gives up while items end. False: the deadline passed first. Until the caller
+ * takes its interrupt back nothing new is enqueued. */
 static bool drop_items(wia__queue_t *queue, const char *why, int64_t deadline_ns) {
   const wia__failure_t failure = {.status = WIA_STATUS_CANCELLED,
                                   .message = (char *)(uintptr_t)why};
   wia__item_t *items = queue->first;
   queue->first = NULL;
   queue->last = &queue->first;
-  queue->interrupt = true;
+  queue->interrupts++;
   pthread_cond_signal(&queue->work);
   pthread_mutex_unlock(&queue->mutex);
   while (items) {
@@ -286,7 +288,7 @@ void wia__reset_queue(wia__queue_t *queue) {
   wia__leave(self);
   pthread_mutex_lock(&queue->mutex);
   drop_items(queue, "the stream was reset", -1);
-  queue->interrupt = queue->stopped;
+  queue->interrupts--;
   wia__free_failure(&queue->failure);
   pthread_mutex_unlock(&queue->mutex);
   wia__rejoin(self);
