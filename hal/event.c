@@ -161,7 +161,8 @@ static wia_status_t wait_event(wia_event_t *event, int64_t timeout_ns) {
   bool recorded = false;
   wia_status_t status = get_point(event, &point, &recorded);
   if (status) return status;
-  status = wia__wait_point(point, timeout_ns);
+  status = wia__check_timeout(timeout_ns);
+  if (!status) status = wia__wait_point(point, timeout_ns);
   wia__release_point(point);
   return status;
 }

@@ -93,9 +93,12 @@ wia_status_t wia__launch(wia__plan_t *plan, const wia__tensor_t *const *tensors,
   args.operands = operands;
   args.scalars = scalars;
   args.out_error = &error;
-  const wia_status_t status = plan->plain ? plan->kernel.fn(plan->kernel.state, &args)
-                                          : call_with_care(plan, &args);
-  if (__builtin_expect(status == WIA_STATUS_OK, 1)) return status;
+  const wia_status_t status =
+      plan->plain ? plan->kernel.fn(plan->kernel.state, &args) : call_with_care(plan, &args);
+  if (__builtin_expect(status == WIA_STATUS_OK, 1)) {
+    wia__drop_error(&error);
+    return status;
+  }
   return wia__take_error(&error, status, plan->device->driver->name, "%s on %s", plan->name,
                          plan->device->name);
 }

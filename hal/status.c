@@ -20,7 +20,7 @@ enum { STRUCT_SIZE_MAX = 4096 };
 
 static pthread_mutex_t texts_mutex = PTHREAD_MUTEX_INITIALIZER;
 static text_t *texts;
-static _Atomic uint32_t text_count;
+_Atomic uint32_t wia__text_count;
 
 /* -- the map ------------------------------------------------------------------------------------- */
 
@@ -171,7 +171,7 @@ void wia__set_error_text(wia_error_t *error, const char *message, const char *ca
     text->error = error;
     text->next = texts;
     texts = text;
-    atomic_fetch_add(&text_count, 1);
+    atomic_fetch_add(&wia__text_count, 1);
   }
   if (text) {
     free(text->message);
@@ -186,7 +186,7 @@ void wia__set_error_text(wia_error_t *error, const char *message, const char *ca
 }
 
 static const text_t *get_text(const wia_error_t *error) {
-  if (!atomic_load(&text_count)) return NULL;
+  if (!atomic_load(&wia__text_count)) return NULL;
   pthread_mutex_lock(&texts_mutex);
   const text_t *text = *find_text(error);
   pthread_mutex_unlock(&texts_mutex);
@@ -203,13 +203,12 @@ const char *wia__error_cause(const wia_error_t *error) {
   return text ? or_empty(text->cause) : "";
 }
 
-void wia__drop_error(wia_error_t *error) {
-  if (!atomic_load(&text_count)) return;
+void wia__drop_text(wia_error_t *error) {
   pthread_mutex_lock(&texts_mutex);
   text_t **link = find_text(error), *text = *link;
   if (text) {
     *link = text->next;
-    atomic_fetch_sub(&text_count, 1);
+    atomic_fetch_sub(&wia__text_count, 1);
   }
   pthread_mutex_unlock(&texts_mutex);
   if (!text) return;

@@ -52,9 +52,17 @@ WIA_API wia_status_t wia_destroy_stream(wia_stream_t *stream) {
   WIA__CALL(wia__close_handle(stream, WIA__STREAM));
 }
 
+wia_status_t wia__check_timeout(int64_t timeout_ns) {
+  if (timeout_ns >= 0 || timeout_ns == WIA_TIMEOUT_INFINITE) return WIA_STATUS_OK;
+  return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                   "timeout_ns is %lld; expected 0 or more, or WIA_TIMEOUT_INFINITE",
+                   (long long)timeout_ns);
+}
+
 static wia_status_t synchronize_stream(wia_stream_t *stream, int64_t timeout_ns) {
   wia__queue_t *queue = NULL;
-  const wia_status_t status = wia__resolve_stream(stream, &queue);
+  wia_status_t status = wia__resolve_stream(stream, &queue);
+  if (!status) status = wia__check_timeout(timeout_ns);
   if (status) return status;
   return wia__wait_sequence(queue, wia__last_sequence(queue), timeout_ns);
 }

@@ -15,11 +15,14 @@ struct wia__item_t {
   uint64_t sequence;
   const char *function;   /* the public one that enqueued it: what it fails with names it */
   wia__point_t *wait_for; /* NULL, or the item is done when this point is; holds a reference */
-  wia_status_t (*run)(wia__item_t *item);            /* on the worker; sets the last error */
+  wia_status_t (*run)(wia__item_t *item); /* on the worker; sets the last error */
   /* Called once, ran or not, and frees the item. status: of the run, or why it did not run, and then
    * failure (which may be NULL) tells more. */
   void (*end)(wia__item_t *item, wia_status_t status, const wia__failure_t *failure);
 };
+
+/* That a time-out of a public function is one. */
+wia_status_t wia__check_timeout(int64_t timeout_ns);
 
 /* Streams ------------------------------------------------------------------------------------- */
 

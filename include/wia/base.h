@@ -56,11 +56,12 @@ typedef int32_t wia_dtype_t;  /* WIA_FLOAT32 ..., dtype.h */
 typedef int32_t wia_op_t;     /* WIA_OP_*, ops.h */
 
 enum {
-  WIA_MAX_RANK = 8, /* dimensions of a tensor */
+  WIA_MAX_RANK = 8,     /* dimensions of a tensor */
   WIA_MAX_OPERANDS = 32 /* inputs plus outputs of one operation */
 };
 
-/* Time-outs are in nanoseconds: 0 polls, WIA_TIMEOUT_INFINITE waits without end. */
+/* Time-outs are in nanoseconds: 0 polls, WIA_TIMEOUT_INFINITE waits without end; anything else below
+ * 0 is INVALID_ARGUMENT. */
 #define WIA_TIMEOUT_INFINITE INT64_C(-1)
 
 #endif

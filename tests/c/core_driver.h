@@ -39,7 +39,8 @@ typedef struct core_state_t {
   wia_status_t (*in_prepare)(void); /* called during prepare */
   /* at launch */
   _Atomic wia_status_t fail_status;
-  const char *fail_message, *fail_cause;
+  const char *fail_message, *fail_cause; /* NULL message: the kernel says nothing */
+  const char *chatter;                   /* said by kernels that then succeed; NULL: nothing */
   _Atomic bool
       only_touch; /* kernels and copies read a byte of each operand, in any order, and do no
                      more: for tests whose streams are not ordered */

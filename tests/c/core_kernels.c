@@ -206,11 +206,13 @@ static wia_status_t run(void *state, const wia_kernel_args_t *args) {
   if (op == RELU) pass_gate();
   if (op == DIV) use_workspace(args);
   if (op == SOFTMAX) status = core.fail_status;
-  if (status)
+  if (!status && core.chatter)
+    wia_get_host()->set_error_text(args->out_error, core.chatter, core.chatter);
+  if (status && core.fail_message)
     wia_get_host()->set_error_text(args->out_error, core.fail_message, core.fail_cause);
-  else if (core.only_touch)
+  else if (!status && core.only_touch)
     for (uint32_t i = 0; i < kernel->operand_count; i++) core_touch(&args->operands[i]);
-  else
+  else if (!status)
     compute(kernel, args);
   core_leave(written);
   atomic_fetch_sub(&kernel->running, 1);

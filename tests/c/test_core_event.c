@@ -160,6 +160,7 @@ static void test_wait_before_record(void) {
   CHECK(done == 0);
   CHECK_STATUS(wia_wait_event(event, 0), WIA_STATUS_DEADLINE_EXCEEDED);
   CHECK_STATUS(wia_wait_event(event, 20 * MS), WIA_STATUS_DEADLINE_EXCEEDED);
+  CHECK_STATUS(wia_wait_event(event, -2), WIA_STATUS_INVALID_ARGUMENT);
   CHECK_STATUS(wia_reset_event(event), WIA_STATUS_OK); /* its first point is still to come */
   CHECK_STATUS(wia_relu(context, input, a, one), WIA_STATUS_OK);
   CHECK_STATUS(wia_record_event(event, one), WIA_STATUS_OK);

@@ -100,6 +100,8 @@ static void test_timeouts(void) {
   core_open_gate();
   CHECK_STATUS(wia_synchronize_stream(stream, WIA_TIMEOUT_INFINITE), WIA_STATUS_OK);
   CHECK_STATUS(wia_synchronize_stream(stream, INT64_MAX), WIA_STATUS_OK);
+  CHECK_STATUS(wia_synchronize_stream(stream, -2), WIA_STATUS_INVALID_ARGUMENT);
+  CHECK_STATUS(wia_synchronize_stream(stream, INT64_MIN), WIA_STATUS_INVALID_ARGUMENT);
   CHECK_STATUS(wia_query_stream(stream, &done), WIA_STATUS_OK);
   CHECK(done == 1);
   CHECK(core_has(output, 1, 1));
@@ -244,6 +246,40 @@ static void test_failure_at_once(void) {
   core_destroy(a);
 }
 
+/* What a kernel said before it succeeded is not taken for the reason of a later failure. */
+static void test_chatter(void) {
+  wia_tensor_t a = core_tensor(context, 4, 0);
+  const char *const texts[] = {"old news", ""};
+  for (uint32_t i = 0; i < 2; i++) {
+    core.chatter = texts[i];
+    for (uint32_t j = 0; j < 3; j++) CHECK_STATUS(enqueue_failure(NULL, a), WIA_STATUS_OK);
+    core.chatter = NULL;
+    fail_with(WIA_STATUS_UNAVAILABLE, NULL, NULL);
+    CHECK_STATUS(enqueue_failure(NULL, a), WIA_STATUS_UNAVAILABLE);
+    wia_error_info_t info = WIA_ERROR_INFO_INIT;
+    CHECK_STATUS(wia_get_last_error(&info), WIA_STATUS_OK);
+    CHECK(strstr(info.message, "old news") == NULL && info.cause[0] == '\0');
+    CHECK_TEXT(info.message, wia_get_status_text(WIA_STATUS_UNAVAILABLE));
+    fail_with(WIA_STATUS_OK, "", "");
+  }
+  /* texts longer than the slot for them come through whole */
+  char text[2000];
+  memset(text, 'x', sizeof text - 1);
+  text[sizeof text - 1] = '\0';
+  fail_with(WIA_STATUS_UNAVAILABLE, text, text);
+  CHECK_STATUS(enqueue_failure(NULL, a), WIA_STATUS_UNAVAILABLE);
+  wia_error_info_t info = WIA_ERROR_INFO_INIT;
+  CHECK_STATUS(wia_get_last_error(&info), WIA_STATUS_OK);
+  CHECK(strstr(info.message, text) != NULL && strcmp(info.cause, text) == 0);
+  fail_with(WIA_STATUS_UNAVAILABLE, "", "only a cause");
+  CHECK_STATUS(enqueue_failure(NULL, a), WIA_STATUS_UNAVAILABLE);
+  CHECK_STATUS(wia_get_last_error(&info), WIA_STATUS_OK);
+  CHECK_TEXT(info.cause, "only a cause");
+  CHECK_TEXT(info.message, wia_get_status_text(WIA_STATUS_UNAVAILABLE));
+  fail_with(WIA_STATUS_OK, "", "");
+  core_destroy(a);
+}
+
 /* -- reset --------------------------------------------------------------------------------------- */
 
 static void *reset_in_thread(void *stream) {
@@ -312,6 +348,7 @@ int main(void) {
   test_failure();
   test_refused_submissions();
   test_failure_at_once();
+  test_chatter();
   test_reset();
   test_last_error_stays();
   core_destroy(input);
