@@ -96,7 +96,8 @@ wia_status_t wia__launch(wia__plan_t *plan, const wia__tensor_t *const *tensors,
   const wia_status_t status =
       plan->plain ? plan->kernel.fn(plan->kernel.state, &args) : call_with_care(plan, &args);
   if (__builtin_expect(status == WIA_STATUS_OK, 1)) {
-    wia__drop_error(&error);
+    if (__builtin_expect(atomic_load_explicit(&wia__text_count, memory_order_relaxed) != 0, 0))
+      wia__drop_error(&error);
     return status;
   }
   return wia__take_error(&error, status, plan->device->driver->name, "%s on %s", plan->name,

@@ -38,14 +38,14 @@ typedef struct wia__thread_t {
   _Atomic uint64_t epoch; /* 0: outside */
   uint32_t depth;
   uint32_t exits;
-  uint32_t retires;     /* 1: this thread retired something since it last collected */
+  uint32_t retires; /* 1: this thread retired something since it last collected */
   uint32_t collecting;
   uint64_t left;        /* a bit for each wia__leave without its wia__rejoin: whether it left */
   uint32_t number;      /* small, differs between threads */
   const char *function; /* the public function that the thread is in */
   _Atomic uint64_t hits[WIA__HIT_COUNTERS]; /* calls that found their kernel, by cache; written by
                                                this thread only, so that counting costs no lock */
-  wia__failure_t last;  /* last error */
+  wia__failure_t last;                      /* last error */
   struct wia__thread_t *next;
   _Atomic uint32_t in_use;
 } wia__thread_t;
@@ -56,6 +56,7 @@ uint64_t wia__sum_hits(uint32_t index);
 extern _Thread_local wia__thread_t *wia__thread_self __attribute__((tls_model("initial-exec")));
 extern _Atomic uint64_t wia__epoch;
 extern _Atomic uint32_t wia__retired_count;
+extern _Atomic uint32_t wia__text_count; /* errors with a text to drop, of status.c */
 
 static inline wia__thread_t *wia__thread(void) {
   wia__thread_t *self = wia__thread_self;
@@ -77,8 +78,7 @@ void wia__collect_some(wia__thread_t *self);
 static inline void wia__exit(wia__thread_t *self) {
   if (--self->depth == 0) {
     atomic_store_explicit(&self->epoch, 0, memory_order_release);
-    if (__builtin_expect(
-            atomic_load_explicit(&wia__retired_count, memory_order_relaxed) != 0, 0))
+    if (__builtin_expect(atomic_load_explicit(&wia__retired_count, memory_order_relaxed) != 0, 0))
       wia__collect_some(self);
   }
 }

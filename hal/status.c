@@ -203,7 +203,8 @@ const char *wia__error_cause(const wia_error_t *error) {
   return text ? or_empty(text->cause) : "";
 }
 
-void wia__drop_text(wia_error_t *error) {
+void wia__drop_error(wia_error_t *error) {
+  if (!atomic_load(&wia__text_count)) return;
   pthread_mutex_lock(&texts_mutex);
   text_t **link = find_text(error), *text = *link;
   if (text) {

@@ -3,7 +3,6 @@
 #define WIA__STATUS_H
 
 #include <stdarg.h>
-#include <stdatomic.h>
 
 #include "wia_driver.h"
 
@@ -26,12 +25,7 @@ static inline void wia__init_error(wia_error_t *error) {
 }
 wia_status_t wia__take_error(wia_error_t *error, wia_status_t status, const char *driver,
                              const char *format, ...) __attribute__((format(printf, 4, 5)));
-extern _Atomic uint32_t wia__text_count; /* errors with a text beside them */
-void wia__drop_text(wia_error_t *error);
-static inline void wia__drop_error(wia_error_t *error) {
-  if (__builtin_expect(atomic_load_explicit(&wia__text_count, memory_order_relaxed) != 0, 0))
-    wia__drop_text(error);
-}
+void wia__drop_error(wia_error_t *error);
 /* Puts this thread's last error into one, for code that reports in the driver's way. */
 wia_status_t wia__save_error(wia_error_t *error, wia_status_t status);
 /* The full message and cause of a filled error; never NULL, valid until it is taken or dropped. */

@@ -25,9 +25,9 @@ static void test_context_first(void) {
   CHECK_STATUS(wia_create_event(&event, context), WIA_STATUS_OK);
   wia_plan_t *plan = NULL;
   const wia_tensor_t operands[] = {a, a, b};
-  CHECK_STATUS(wia_create_operation_plan(context, WIA_OP_ADD, operands, 2, operands + 2, 1, NULL, 0,
-                                         &plan),
-               WIA_STATUS_OK);
+  CHECK_STATUS(
+      wia_create_operation_plan(context, WIA_OP_ADD, operands, 2, operands + 2, 1, NULL, 0, &plan),
+      WIA_STATUS_OK);
   CHECK_STATUS(wia_destroy_context(context), WIA_STATUS_OK);
   CHECK_STATUS(wia_destroy_context(context), WIA_STATUS_INVALID_HANDLE);
   CHECK_STATUS(wia_add(context, a, a, b, NULL), WIA_STATUS_INVALID_HANDLE);
@@ -110,9 +110,9 @@ static void test_destroy_in_flight(uint32_t device) {
   wia_stream_t *stream = make_stream(context);
   wia_plan_t *plan = NULL;
   const wia_tensor_t operands[] = {b, b, c};
-  CHECK_STATUS(wia_create_operation_plan(context, WIA_OP_MUL, operands, 2, operands + 2, 1, NULL, 0,
-                                         &plan),
-               WIA_STATUS_OK);
+  CHECK_STATUS(
+      wia_create_operation_plan(context, WIA_OP_MUL, operands, 2, operands + 2, 1, NULL, 0, &plan),
+      WIA_STATUS_OK);
   wia_event_t *event = NULL;
   CHECK_STATUS(wia_create_event(&event, context), WIA_STATUS_OK);
   float host[4] = {0};
