@@ -16,12 +16,14 @@ from wia_conformance._outcome import Outcome
 from wia_conformance._pool import DeviceError, Options, run_cases
 from wia_conformance._report import Report, content_hash
 from wia_conformance._version import __version__
+from wia_conformance._worker import Ready
 
 __all__ = [
     "Case",
     "DeviceError",
     "Options",
     "Outcome",
+    "Ready",
     "Report",
     "__version__",
     "content_hash",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from wia.catalog import OPERATIONS, Operation, Sample
@@ -48,12 +49,7 @@ def list_cases(profile: str = "ops") -> list[Case]:
         raise ValueError(
             f"The profile {profile!r} was given; this version has {', '.join(PROFILES)}."
         )
-    return [
-        case
-        for operation in OPERATIONS
-        for dtype in operation.dtypes
-        for case in _cases_of(operation, dtype)
-    ]
+    return list(_all_cases())
 
 
 def select_cases(cases: Sequence[Case], patterns: Sequence[str]) -> list[Case]:
@@ -61,6 +57,16 @@ def select_cases(cases: Sequence[Case], patterns: Sequence[str]) -> list[Case]:
     if not patterns:
         return list(cases)
     return [case for case in cases if any(fnmatch.fnmatchcase(case.id, item) for item in patterns)]
+
+
+@cache
+def _all_cases() -> tuple[Case, ...]:
+    return tuple(
+        case
+        for operation in OPERATIONS
+        for dtype in operation.dtypes
+        for case in _cases_of(operation, dtype)
+    )
 
 
 def _cases_of(operation: Operation, dtype: str) -> Iterator[Case]:

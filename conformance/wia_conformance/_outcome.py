@@ -10,7 +10,7 @@ RESULTS: dict[str, str] = {
     "pass": "The result is what the catalog says, and nothing else was written to.",
     "fail": "The result is wrong, an error came that shouldn't, or other memory was written to.",
     "crash": "The process ended in the middle of the case.",
-    "timeout": "The case took longer than it may.",
+    "timeout": "The case took longer than --timeout seconds.",
     "unsupported": "The driver says, with a reason, that it doesn't do this.",
 }
 FAILURES = ("fail", "crash", "timeout")

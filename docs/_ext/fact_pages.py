@@ -11,6 +11,7 @@ import rst
 from header_text import map_rows
 
 import wia
+import wia_conformance._cli
 from wia import _cli, _config
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -91,7 +92,8 @@ def _manifest() -> list[str]:
 def _commands() -> list[str]:
     """What the commands say of themselves."""
     lines = rst.title("Commands")
-    for parser in (_cli.make_parser(), _config.make_parser()):
+    makers = (_cli.make_parser, _config.make_parser, wia_conformance._cli.make_parser)
+    for parser in (make() for make in makers):
         for command in _parsers(parser):
             lines += rst.title(command.prog, "-")
             lines += rst.code("text", command.format_help())

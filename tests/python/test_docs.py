@@ -15,6 +15,7 @@ from pycparser import CParser, c_ast
 
 import wia
 import wia.driver
+import wia_conformance
 from wia._config import prefix
 
 ROOT = Path(__file__).parents[2]
@@ -136,15 +137,19 @@ def field_and_constant_names(declared: list[c_ast.Node]) -> Iterator[str]:
 
 @pytest.mark.parametrize(
     ("page", "module"),
-    [("python.md", wia), ("python_driver.md", wia.driver)],
-    ids=["wia", "driver"],
+    [
+        ("python.md", wia),
+        ("python_driver.md", wia.driver),
+        ("conformance.md", wia_conformance),
+    ],
+    ids=["wia", "driver", "conformance"],
 )
 def test_every_public_name_is_on_its_page(page: str, module: object) -> None:
     text = (ROOT / "docs" / "reference" / page).read_text(encoding="utf-8").split("Numba\n")[0]
     part = text.partition("automodule:: wia.driver.numba")[0]  # a module of its own
     shown = set(re.findall(r"(?:auto\w+|py:data):: (\w+)", part))
     elsewhere = {"DeviceFlag"} if module is wia.driver else set()
-    assert shown - {"wia"} == set(vars(module)["__all__"]) - elsewhere
+    assert shown - {"wia", "wia_conformance"} == set(vars(module)["__all__"]) - elsewhere
 
 
 def test_every_name_for_numba_is_on_its_page() -> None:

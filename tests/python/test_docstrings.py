@@ -9,6 +9,7 @@ import pkgutil
 import pytest
 
 import wia
+import wia_conformance
 import wia_null
 import wia_reference
 
@@ -16,7 +17,7 @@ import wia_reference
 OPTIONAL = {"wia.driver.numba"}
 MODULES = [
     module.name
-    for package in (wia, wia_reference, wia_null)
+    for package in (wia, wia_reference, wia_null, wia_conformance)
     for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
     if module.name not in OPTIONAL and module.name != "wia._bridge"
 ]

@@ -101,7 +101,7 @@ def test_files_of_the_distribution() -> None:
     assert (SITE.parent / "wia_drivers.d").is_dir()
 
 
-@pytest.mark.parametrize("package", ["wia", "wia_reference", "wia_null"])
+@pytest.mark.parametrize("package", ["wia", "wia_reference", "wia_null", "wia_conformance"])
 def test_packages_are_typed(package: str) -> None:
     spec = importlib.util.find_spec(package)
     assert spec is not None

@@ -1,0 +1,256 @@
+"""The conformance suite: its cases, its runs on our drivers, its command and its reports."""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+import wia
+import wia_conformance
+from wia.catalog import OPERATIONS
+from wia_conformance import Case, Options, Ready, content_hash, list_cases, run_cases, select_cases
+from wia_conformance._cli import main
+from wia_conformance._forms import FORMS
+from wia_conformance._outcome import FAILURES, RESULTS
+
+ROOT = Path(__file__).parents[2]
+CASES = list_cases()
+SOME = CASES[::17]
+BROKEN = """
+import os
+import wia
+from wia.driver import Driver, kernel
+
+class Broken(Driver):
+    name = "broken"
+
+    @kernel("add", dtypes=["float32"])
+    def prepare_add(self, node):
+        def add(a, b, out):
+            print("<last & words>", flush=True)
+            os.abort()
+        return add
+
+wia.register_driver(Broken)
+"""
+
+
+# -- cases --
+
+
+def test_ids_are_unique_and_good_for_patterns() -> None:
+    ids = [case.id for case in CASES]
+    assert len(set(ids)) == len(ids) > 10_000
+    assert all(re.fullmatch(r"[\w/,.=+-]+", name) for name in ids)
+
+
+def test_every_operation_dtype_and_form_has_cases() -> None:
+    found = {(case.op, case.dtype) for case in CASES if case.form != "support"}
+    assert found == {(op.name, dtype) for op in OPERATIONS for dtype in op.dtypes}
+    forms: dict[str, set[str]] = {}
+    for case in CASES:
+        forms.setdefault(case.form, set()).add(case.op)
+    everywhere = {op.name for op in OPERATIONS}
+    not_in_place = {"argmax", "max_pool2d", "reshape"}
+    assert forms.pop("in-place") >= everywhere - not_in_place
+    assert all(ops == everywhere for ops in forms.values())
+    assert len(forms) == 9
+
+
+def test_cases_are_the_same_each_time() -> None:
+    code = "import wia_conformance as w; print(w.content_hash(w.list_cases()))"
+    command = [sys.executable, "-c", code]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == content_hash(CASES)
+
+
+def test_the_hash_tells_a_change() -> None:
+    other = Case(**{**vars(CASES[9]), "fills": ("wide",)})
+    assert content_hash([*CASES[:9], other, *CASES[10:]]) != content_hash(CASES)
+    assert content_hash(CASES[:-1]) != content_hash(CASES)
+
+
+def test_patterns() -> None:
+    found = select_cases(CASES, ["relu/float32/8/packed", "add/*/support"])
+    assert {case.op for case in found} == {"relu", "add"}
+    assert sum(case.op == "relu" for case in found) == 1
+    assert select_cases(CASES, []) == CASES
+
+
+def test_unknown_profiles() -> None:
+    with pytest.raises(ValueError, match=r"'full' was given; this version has ops\."):
+        list_cases("full")
+
+
+# -- runs --
+
+
+def test_our_drivers_fail_nowhere(device: str) -> None:
+    """Each 17th case, so that all forms come up; .ci/full runs all of them."""
+    counts: Counter[str] = Counter()
+    passed = set()
+    for item in run_cases(SOME, Options(device=device, jobs=2)):
+        if not isinstance(item, Ready):
+            case, outcome = item
+            assert outcome.result in ("pass", "unsupported"), (case.id, outcome.detail)
+            assert outcome.result != "unsupported" or device in outcome.detail, case.id
+            counts[outcome.result] += 1
+            passed |= {case.op} if outcome.result == "pass" else set()
+    assert counts.total() == len(SOME)
+    with wia.Context(device) as ctx:
+        claimed = {op.name for op in OPERATIONS if ctx.device.supports(op.name)}
+    assert passed == claimed
+    if device == "reference:0":
+        assert counts["pass"] == len(SOME)
+
+
+def test_other_seeds_give_other_inputs() -> None:
+    """And they pass too."""
+    cases = select_cases(CASES, ["matmul/*/7x9,31x9/*/packed", "softmax/*/3x33/wide/packed"])
+    for seed in (1, 2):
+        items = list(run_cases(cases, Options(device="reference", seed=seed)))
+        assert [item[1].result for item in items if not isinstance(item, Ready)] == ["pass"] * 12
+
+
+def test_devices_that_cannot_be_opened() -> None:
+    with pytest.raises(wia_conformance.DeviceError, match="nosuch"):
+        list(run_cases(SOME[:1], Options(device="nosuch:0")))
+    with pytest.raises(wia_conformance.DeviceError, match="ModuleNotFoundError"):
+        list(run_cases(SOME[:1], Options(device="null", modules=("nosuch",))))
+
+
+def test_the_manual_explains_forms_and_results() -> None:
+    page = (ROOT / "docs" / "howto" / "certify_driver.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| ([\w-]+) \| (.*) \|$", page.replace("`", ""), re.MULTILINE))
+    named = {form.replace("in-place", "in-place-a"): text for form, text in FORMS.items()}
+    named["in-place-a"] = named["in-place-a"].replace("the input that is named", "the input a")
+    named |= {result: RESULTS[result] for result in FAILURES}
+    assert {name: rows.get(name) for name in named} == named
+
+
+# -- the command --
+
+
+def test_list(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "--filter", "add/float32/8,8/*"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "add/float32/8,8/in-place-a" in lines
+    assert all(line.startswith("add/float32/8,8/") for line in lines)
+    assert main(["list", "--filter", "nosuch"]) == 2
+    assert "no case matches nosuch" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (["run"], "--device"),
+        (["run", "--device", "null", "--jobs", "0"], "'0' was given; expected a whole number"),
+        (["run", "--device", "null", "--timeout", "-1"], "expected a number of seconds above 0"),
+        (["run", "--device", "null", "--profile", "full"], "choose from"),
+    ],
+)
+def test_usage(capsys: pytest.CaptureFixture[str], arguments: list[str], part: str) -> None:
+    with pytest.raises(SystemExit) as error:
+        main(arguments)
+    assert error.value.code == 2
+    assert part in capsys.readouterr().err
+
+
+def test_the_command_is_installed() -> None:
+    command = Path(sys.executable).with_name("wia-conformance")
+    result = subprocess.run([command, "--version"], capture_output=True, text=True, check=True)
+    assert result.stdout == f"wia-conformance {wia_conformance.__version__}\n"
+
+
+def run(folder: Path, device: str, *arguments: str) -> tuple[int, dict[str, Any]]:
+    """The exit code of a run, and its report as data."""
+    code = main(["run", "--device", device, "--report", str(folder), *arguments])
+    return code, json.loads((folder / "report.json").read_text(encoding="utf-8"))
+
+
+def test_report_of_a_good_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, report = run(tmp_path, "null", "--filter", "relu/*/8/*", "--seed", "5", "--jobs", "2")
+    assert code == 0
+    assert report["verdict"] == "passed"
+    assert report["certification"] == "not certified"
+    assert report["suite"]["content_hash"] == f"sha256:{content_hash(CASES)}"
+    assert report["suite"]["case_count"] == len(CASES)
+    assert report["suite"]["selected_count"] == len(report["outcomes"])
+    assert report["driver"] == {"name": "null", "version": "0.1.0", "vendor": "WIA"}
+    assert report["device"]["name"] == "null:0"
+    assert report["library"]["version"] == wia.__version__
+    assert (report["options"]["seed"], report["options"]["filter"]) == (5, ["relu/*/8/*"])
+    assert report["machine"]["cpu"]
+    row = next(row for row in report["table"] if row["dtype"] == "float32")
+    assert (row["op"], row["pass"], row["unsupported"]) == ("relu", 8, 0)
+    reasons = [o["detail"] for o in report["outcomes"] if o["result"] == "unsupported"]
+    assert len(reasons) == report["counts"]["unsupported"] > 0
+    assert all("null has no kernel for relu of" in reason for reason in reasons)
+    assert "null:0, driver null 0.1.0: passed" in capsys.readouterr().out
+
+
+def test_reports_do_not_name_the_machine(tmp_path: Path) -> None:
+    run(tmp_path, "null", "--filter", "add/float32/*")
+    for path in tmp_path.iterdir():
+        assert not re.search(rf"\b{re.escape(platform.node())}\b", path.read_text("utf-8"))
+
+
+def test_report_of_a_bad_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One case in each of the forms of the report, with what the process said last."""
+    module = tmp_path / "broken.py"
+    module.write_text(BROKEN, encoding="utf-8")
+    case = "add/float32/8,8/packed"
+    code, report = run(tmp_path, "broken", "--import", str(module), "--filter", case)
+    assert code == 1
+    assert report["verdict"] == "failed"
+    (outcome,) = report["outcomes"]
+    assert (outcome["id"], outcome["result"]) == (case, "crash")
+    assert "signal 6" in outcome["detail"]
+    assert "<last & words>" in outcome["detail"]
+    assert f"crash: {case}" in capsys.readouterr().out
+
+    suite = ElementTree.parse(tmp_path / "report.xml").getroot()[0]
+    assert suite.attrib | {"time": ""} == {
+        "name": "add",
+        "tests": "1",
+        "failures": "0",
+        "errors": "1",
+        "skipped": "0",
+        "time": "",
+    }
+    assert "<last & words>" in (suite[0][0].text or "")
+
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "&lt;last &amp; words&gt;" in page
+    assert not re.search(r"https?:|<script|<link|src=", page)
+
+
+def test_a_run_in_which_nothing_passes_is_not_passed(tmp_path: Path) -> None:
+    code, report = run(tmp_path, "null", "--filter", "matmul/float32/2x3,3x4/*")
+    assert (code, report["verdict"]) == (1, "nothing passed")
+    assert report["counts"]["fail"] == 0
+
+
+def test_a_run_ends_at_so_many_crashes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    module = tmp_path / "broken.py"
+    module.write_text(BROKEN, encoding="utf-8")
+    arguments = ["--import", str(module), "--filter", "add/float32/8,8/*", "--stop-after", "2"]
+    code, report = run(tmp_path, "broken", *arguments)
+    assert code == 1
+    assert report["counts"]["crash"] == len(report["outcomes"]) == 2
+    assert report["suite"]["selected_count"] > 2
+    assert "cases were not run" in capsys.readouterr().out
+
+
+def test_unknown_device(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "--device", "nosuch:0", "--filter", "relu/*"]) == 2
+    assert "nosuch:0 can't be opened: " in capsys.readouterr().err
