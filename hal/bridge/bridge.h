@@ -27,6 +27,34 @@ wia_status_t wia__host_copy(wia_driver_device_t device, const wia_copy_t *copies
 wia_status_t wia__host_fill(wia_driver_device_t device, const wia_operand_t *target, uint64_t size,
                             const void *pattern, uint32_t pattern_size, wia_error_t *out_error);
 
+/* What a wia_driver_device_t of a Python driver points to. */
+typedef struct wia__python_device_t {
+  uint64_t state; /* for native memory entries: what NativeMemory.open() returned */
+  void *handle;   /* for Python */
+} wia__python_device_t;
+
+/* Memory in a range of addresses that the host has no access to. What lies at an address is kept at
+ * address + size, which only copies and kernels know. The range is a device's state. */
+typedef struct wia__range_t wia__range_t;
+
+/* Reserves size bytes, rounded up to pages, that take host memory once they are written to. NULL:
+ * the host has no room. There is no end to a range, as there is none to an open device. */
+wia__range_t *wia__reserve_range(uint64_t size);
+/* The rounded size: the distance of backing and address. */
+uint64_t wia__range_distance(const wia__range_t *range);
+
+/* The memory entries of a driver table, on the range that is the device's state. */
+wia_status_t wia__range_get_memory_kind(wia_driver_device_t device, uint32_t index,
+                                        wia_memory_kind_info_t *out_info, wia_error_t *out_error);
+wia_status_t wia__range_allocate(wia_driver_device_t device, int32_t kind, uint64_t size,
+                                 uint64_t alignment, wia_operand_t *out_memory,
+                                 wia_error_t *out_error);
+void wia__range_free(wia_driver_device_t device, const wia_operand_t *memory);
+wia_status_t wia__range_copy(wia_driver_device_t device, const wia_copy_t *copies, uint32_t count,
+                             wia_error_t *out_error);
+wia_status_t wia__range_fill(wia_driver_device_t device, const wia_operand_t *target, uint64_t size,
+                             const void *pattern, uint32_t pattern_size, wia_error_t *out_error);
+
 /* Makes exception_class (borrowed, a Python class) rise in the thread of that identifier as soon as
  * it runs Python code again. Takes the GIL. Returns the number of threads found. */
 int wia__raise_in_thread(uint64_t thread, uint64_t exception_class);

@@ -10,7 +10,14 @@ from wia._device import DeviceFlag
 from wia.driver._driver import Driver, kernel
 from wia.driver._kernel import Cost, Kernel, NativeKernel
 from wia.driver._layout import Layout
-from wia.driver._memory import Copy, DeviceMemory, MemoryKind, Region
+from wia.driver._memory import (
+    Copy,
+    DeviceMemory,
+    MemoryKind,
+    NativeMemory,
+    Region,
+    ReservedMemory,
+)
 from wia.driver._node import Attributes, Group, Node
 
 __all__ = [
@@ -25,7 +32,9 @@ __all__ = [
     "Layout",
     "MemoryKind",
     "NativeKernel",
+    "NativeMemory",
     "Node",
     "Region",
+    "ReservedMemory",
     "kernel",
 ]

@@ -10,7 +10,7 @@ from wia._dtype import CODES
 from wia._errors import InvalidArgumentError, UnimplementedError
 from wia._native import NULL, lib, text
 from wia.driver._kernel import Kernel, NativeKernel, native_address
-from wia.driver._memory import DeviceMemory
+from wia.driver._memory import DeviceMemory, NativeMemory
 from wia.driver._node import Group, Node
 
 __all__ = ["Driver", "as_kernel", "kernel"]
@@ -78,8 +78,8 @@ class Driver:
     """The default fits drivers on host memory."""
     address_alignment: ClassVar[int] = 0
     """Of allocations, in bytes; 0: 64."""
-    memory: DeviceMemory | None = None
-    """None: host memory, managed by native code."""
+    memory: DeviceMemory | NativeMemory | None = None
+    """None: host memory, managed by native code. Decided before the driver is registered."""
 
     _table: Any = NULL
     _marked: ClassVar[dict[str, list[tuple[str, _Mark]]]] = {}

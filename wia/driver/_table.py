@@ -13,26 +13,27 @@ from wia._errors import InvalidArgumentError, OutOfRangeError, check
 from wia._native import ffi, lib, new_struct, text
 from wia.driver._driver import Driver, as_kernel
 from wia.driver._kernel import Kernel, Launch, fill_kernel, release_kernel
-from wia.driver._memory import Copy, DeviceMemory, Region
+from wia.driver._memory import MEMORY_ENTRIES, Copy, DeviceMemory, NativeMemory, Region
 from wia.driver._node import Group
 
 __all__ = ["make_driver", "make_table", "register"]
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _PYTHON_ENTRIES = ("count_devices", "open_device", "close_device", "get_info", "prepare")
-_MEMORY_ENTRIES = ("get_memory_kind", "allocate", "free", "copy", "fill")
 
 
 class _Device:
-    """An open device; its handle is what C code knows it by."""
+    """An open device; `opened` is what C code knows it by."""
 
-    __slots__ = ("driver", "handle", "index", "memory", "texts")
+    __slots__ = ("driver", "handle", "index", "memory", "opened", "texts")
 
     def __init__(self, driver: Driver, index: int) -> None:
         self.driver = driver
         self.index = index
         self.memory = driver.memory
         self.handle = ffi.new_handle(self)
+        state = self.memory.open(index) if isinstance(self.memory, NativeMemory) else 0
+        self.opened = ffi.new("wia__python_device_t *", {"state": state, "handle": self.handle})
         self.texts: list[Any] = []
 
     def text(self, value: str) -> Any:
@@ -74,21 +75,24 @@ def make_table(driver: Driver) -> Any:
     table.self = ffi.cast("wia_driver_self_t", handle)
     for entry in (*_PYTHON_ENTRIES, "get_support"):
         setattr(table, entry, ffi.addressof(lib, f"wia__gate_{entry}"))
+    native = driver.memory._entries if isinstance(driver.memory, NativeMemory) else {}
     memory_side = "host" if driver.memory is None else "gate"
-    for entry in _MEMORY_ENTRIES:
-        setattr(table, entry, ffi.addressof(lib, f"wia__{memory_side}_{entry}"))
+    for entry in MEMORY_ENTRIES:
+        function = native.get(entry) or ffi.addressof(lib, f"wia__{memory_side}_{entry}")
+        setattr(table, entry, ffi.cast(ffi.typeof(getattr(table, entry)), function))
     driver._table = table
     _kept.append((driver, handle, table, texts))
     return table
 
 
 def _device_of(pointer: Any) -> _Device:
-    device: _Device = ffi.from_handle(ffi.cast("void *", pointer))
+    opened = ffi.cast("wia__python_device_t *", pointer)
+    device: _Device = ffi.from_handle(opened.handle)
     return device
 
 
 def _memory_of(device: _Device) -> DeviceMemory:
-    if device.memory is None:
+    if not isinstance(device.memory, DeviceMemory):
         raise InvalidArgumentError(f"{device.driver.name} took its memory away while in use.")
     return device.memory
 
@@ -106,7 +110,7 @@ def _open_device(self: Any, index: int, out_device: Any, out_error: Any) -> int:
     driver.open_device(index)
     device = _Device(driver, index)
     _kept.append(device)
-    out_device[0] = ffi.cast("wia_driver_device_t", device.handle)
+    out_device[0] = ffi.cast("wia_driver_device_t", device.opened)
     return 0
 
 
@@ -123,7 +127,11 @@ def _get_info(device: Any, out_info: Any, out_error: Any) -> int:
     out_info.description = opened.text(driver.describe_device(index))
     out_info.vendor = opened.text(driver.vendor)
     out_info.architecture = opened.text(driver.architecture)
-    out_info.memory_kind_count = 1 if opened.memory is None else len(opened.memory.kinds(index))
+    memory = opened.memory
+    if isinstance(memory, DeviceMemory):
+        out_info.memory_kind_count = len(memory.kinds(index))
+    else:
+        out_info.memory_kind_count = 1 if memory is None else memory.kind_count
     out_info.address_alignment = driver.address_alignment
     return 0
 
