@@ -223,8 +223,8 @@ def conformance() -> None:
     """Run the whole suite on the drivers of this repository; the reports stay in the build tree."""
     for device in ("reference:0", "null:0"):
         report = BUILD / "conformance" / device.partition(":")[0]
-        command = [BIN / "wia-conformance", "run", "--device", device, "--report", report]
-        run(*command, "--jobs", "2", cwd=BUILD)
+        options = ["--device", device, "--report", str(report), "--jobs", "2"]
+        run(BIN / "wia-conformance", "run", *options, cwd=BUILD)
 
 
 def run_benchmarks() -> None:

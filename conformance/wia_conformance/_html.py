@@ -77,7 +77,7 @@ def _facts(report: Report) -> Iterator[str]:
     chosen += "".join(f", filter {pattern}" for pattern in report.patterns)
     chosen += "".join(f", import {module}" for module in options.modules)
     rows = {
-        "device": f"{found.device}: {found.description}",
+        "device": f"{found.device}: {found.description or 'no description'}",
         "driver": f"{found.driver} {found.driver_version}, {found.vendor or 'no vendor'}",
         "library": f"wia {found.library}",
         "suite": f"{__version__}, {len(report.selected)} of {len(report.cases)} cases, "

@@ -7,7 +7,7 @@ import multiprocessing.connection
 import signal
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -103,8 +103,13 @@ class _Worker:
         self.connection.close()
 
 
-def run_cases(cases: Sequence[Case], options: Options) -> Iterator[Ready | tuple[Case, Outcome]]:
+def run_cases(
+    cases: Sequence[Case], options: Options
+) -> Generator[Ready | tuple[Case, Outcome], None, None]:
     """Runs cases; yields what the device is, then each case with its outcome as it is done.
+
+    Processes are started with Python's multiprocessing, so that a script that calls this does it
+    below `if __name__ == "__main__":`. Closing the generator ends them.
 
     Raises DeviceError when the device can't be opened at the start.
     """

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 import re
+import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -17,7 +20,16 @@ import pytest
 import wia
 import wia_conformance
 from wia.catalog import OPERATIONS
-from wia_conformance import Case, Options, Ready, content_hash, list_cases, run_cases, select_cases
+from wia_conformance import (
+    Case,
+    Options,
+    Ready,
+    Report,
+    content_hash,
+    list_cases,
+    run_cases,
+    select_cases,
+)
 from wia_conformance._cli import main
 from wia_conformance._forms import FORMS
 from wia_conformance._outcome import FAILURES, RESULTS
@@ -249,6 +261,41 @@ def test_a_run_ends_at_so_many_crashes(tmp_path: Path, capsys: pytest.CaptureFix
     assert report["counts"]["crash"] == len(report["outcomes"]) == 2
     assert report["suite"]["selected_count"] > 2
     assert "cases were not run" in capsys.readouterr().out
+
+
+def test_interrupt(tmp_path: Path) -> None:
+    """Ctrl-C ends the run at once, also while a kernel hangs."""
+    module, started = tmp_path / "hangs.py", tmp_path / "started"
+    hang = f"open({str(started)!r}, 'w').close(); import time; time.sleep(100)"
+    module.write_text(BROKEN.replace("os.abort()", hang), encoding="utf-8")
+    command = [sys.executable, "-m", "wia_conformance", "run", "--device", "broken"]
+    command += ["--import", str(module), "--filter", "add/float32/8,8/packed"]
+    process = subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, start_new_session=True, cwd=tmp_path
+    )
+    while not started.exists():
+        assert process.poll() is None
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    _, text = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert text == "wia-conformance: interrupted; no report is written\n"
+
+
+def test_a_run_that_was_left_is_incomplete() -> None:
+    selected = select_cases(CASES, ["relu/float32/8/*"])
+    options = Options(device="null")
+    run = run_cases(selected, options)
+    found = next(run)
+    assert isinstance(found, Ready)
+    report = Report(
+        profile="ops", options=options, patterns=[], cases=CASES, selected=selected, found=found
+    )
+    item = next(run)
+    assert not isinstance(item, Ready)
+    report.add(*item)
+    run.close()
+    assert report.verdict == "incomplete"
 
 
 def test_unknown_device(capsys: pytest.CaptureFixture[str]) -> None:
