@@ -127,6 +127,29 @@ WIA_API wia_status_t wia_record_event(wia_event_t *event, wia_stream_t *stream) 
   WIA__CALL(record_event(event, stream));
 }
 
+static wia_status_t signal_event(wia_event_t *handle, wia_status_t status, const char *message) {
+  event_t *event = NULL;
+  if (!wia__is_status(status))
+    return wia__fail(WIA_STATUS_INVALID_ARGUMENT, "status is %d; expected one of WIA_STATUS_*",
+                     (int)status);
+  const wia_status_t found = wia__resolve(handle, WIA__EVENT, "event", &event);
+  if (found) return found;
+  wia__point_t *point = next_point(event);
+  if (!point) return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, NO_MEMORY);
+  const char *text = message ? message : wia_get_status_text(status);
+  const wia__failure_t failure = {.status = status,
+                                  .function = (char *)(uintptr_t)"wia_signal_event",
+                                  .message = (char *)(uintptr_t)text};
+  wia__finish_point(point, status ? &failure : NULL);
+  wia__release_point(point);
+  return WIA_STATUS_OK;
+}
+
+WIA_API wia_status_t wia_signal_event(wia_event_t *event, wia_status_t status,
+                                      const char *message) {
+  WIA__CALL(signal_event(event, status, message));
+}
+
 /* -- waits --------------------------------------------------------------------------------------- */
 
 static void end_wait(wia__item_t *item, wia_status_t status, const wia__failure_t *failure) {
@@ -169,6 +192,22 @@ static wia_status_t wait_event(wia_event_t *event, int64_t timeout_ns) {
 
 WIA_API wia_status_t wia_wait_event(wia_event_t *event, int64_t timeout_ns) {
   WIA__CALL(wait_event(event, timeout_ns));
+}
+
+static wia_status_t call_on_event(wia_event_t *event, wia_event_fn_t function, void *context) {
+  if (!function) return wia__null("function");
+  wia__point_t *point = NULL;
+  bool recorded = false;
+  wia_status_t status = get_point(event, &point, &recorded);
+  if (status) return status;
+  status = wia__call_on_point(point, function, context);
+  wia__release_point(point);
+  return status;
+}
+
+WIA_API wia_status_t wia_call_on_event(wia_event_t *event, wia_event_fn_t function,
+                                       void *context) {
+  WIA__CALL(call_on_event(event, function, context));
 }
 
 static wia_status_t query_event(wia_event_t *event, int32_t *out_state) {

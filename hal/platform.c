@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -135,6 +137,11 @@ static void *run_thread(void *argument) {
   free(argument);
   pthread_setname_np(pthread_self(), start.name);
   return start.main(start.argument);
+}
+
+void wia__lower_priority(int32_t steps) {
+  /* On Linux a priority is a thread's, and its number is taken where a process is asked for. */
+  setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), steps);
 }
 
 int wia__start_thread(void *(*main)(void *), void *argument, const char *name) {

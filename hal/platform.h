@@ -35,6 +35,11 @@ const char *wia__library_folder(void);
 /* Starts a detached thread that has all signals blocked. Returns an errno value. */
 int wia__start_thread(void *(*main)(void *), void *argument, const char *name);
 
+/* Has this thread run behind others by so many of the system's steps, up to WIA__PRIORITY_LEAST. A
+ * thread can't go back up. */
+enum { WIA__PRIORITY_LEAST = 10 };
+void wia__lower_priority(int32_t steps);
+
 /* Reserves size bytes of addresses that nobody may access, and gives them back. alignment is a power
  * of two. NULL: none left. */
 void *wia__reserve_addresses(uint64_t size, uint64_t alignment);

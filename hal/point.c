@@ -4,8 +4,11 @@
 #include "platform.h"
 #include "stream.h"
 
+/* Who is told when a point is finished: a queue, with a reference, or a function. */
 typedef struct subscriber_t {
   wia__queue_t *queue;
+  wia_event_fn_t function;
+  void *context;
   struct subscriber_t *next;
 } subscriber_t;
 
@@ -19,11 +22,17 @@ struct wia__point_t {
   subscriber_t *subscribers;
 };
 
-static void free_subscribers(subscriber_t *list, bool wake) {
+/* status: what functions are told. A point that is destroyed before it is finished has none left to
+ * tell but queues that gave up waiting, and functions, for which the work will not be done. */
+static void tell_subscribers(subscriber_t *list, wia_status_t status) {
   while (list) {
     subscriber_t *next = list->next;
-    if (wake) wia__wake_queue(list->queue);
-    wia__release_queue(list->queue);
+    if (list->queue) {
+      wia__wake_queue(list->queue);
+      wia__release_queue(list->queue);
+    } else {
+      list->function(list->context, status);
+    }
     free(list);
     list = next;
   }
@@ -31,7 +40,7 @@ static void free_subscribers(subscriber_t *list, bool wake) {
 
 static void destroy_point(wia__object_t *object) {
   wia__point_t *point = (wia__point_t *)object;
-  free_subscribers(point->subscribers, false);
+  tell_subscribers(point->subscribers, WIA_STATUS_CANCELLED);
   wia__free_failure(&point->failure);
   pthread_cond_destroy(&point->finished);
   pthread_mutex_destroy(&point->mutex);
@@ -73,7 +82,7 @@ void wia__finish_point(wia__point_t *point, const wia__failure_t *failure) {
     pthread_cond_broadcast(&point->finished);
   }
   pthread_mutex_unlock(&point->mutex);
-  free_subscribers(subscribers, true);
+  tell_subscribers(subscribers, failure ? failure->status : WIA_STATUS_OK);
 }
 
 int32_t wia__point_state(wia__point_t *point) {
@@ -114,17 +123,34 @@ wia_status_t wia__wait_point(wia__point_t *point, int64_t timeout_ns) {
   return status;
 }
 
-bool wia__subscribe(wia__point_t *point, wia__queue_t *queue) {
-  subscriber_t *subscriber = malloc(sizeof *subscriber);
-  if (!subscriber) return false;
-  wia__retain_queue(queue);
+/* Adds a subscriber to a pending point; to a finished one it gives it back. */
+static subscriber_t *add_subscriber(wia__point_t *point, subscriber_t *subscriber) {
   pthread_mutex_lock(&point->mutex);
-  *subscriber = (subscriber_t){queue, point->subscribers};
+  subscriber->next = point->subscribers;
   const bool pending = point->state == WIA_EVENT_PENDING;
   if (pending) point->subscribers = subscriber;
   pthread_mutex_unlock(&point->mutex);
-  if (pending) return true;
-  wia__release_queue(queue);
+  return pending ? NULL : subscriber;
+}
+
+bool wia__subscribe(wia__point_t *point, wia__queue_t *queue) {
+  subscriber_t *subscriber = calloc(1, sizeof *subscriber);
+  if (!subscriber) return false;
+  wia__retain_queue(queue);
+  subscriber->queue = queue;
+  subscriber = add_subscriber(point, subscriber);
+  if (subscriber) wia__release_queue(queue);
   free(subscriber);
   return true;
+}
+
+wia_status_t wia__call_on_point(wia__point_t *point, wia_event_fn_t function, void *context) {
+  subscriber_t *subscriber = calloc(1, sizeof *subscriber);
+  if (!subscriber) return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no memory for a callback");
+  subscriber->function = function;
+  subscriber->context = context;
+  subscriber = add_subscriber(point, subscriber);
+  if (subscriber) function(context, point->failure.status);
+  free(subscriber);
+  return WIA_STATUS_OK;
 }

@@ -48,7 +48,7 @@ WIA_API const char *wia_get_status_text(wia_status_t status) {
   }
 }
 
-static bool is_status(wia_status_t status) {
+bool wia__is_status(wia_status_t status) {
   switch (status) {
 #define CASE(name, value, text) case value:
     WIA_STATUS_MAP(CASE)
@@ -233,7 +233,7 @@ wia_status_t wia__take_error(wia_error_t *error, wia_status_t status, const char
   va_end(arguments);
   char numbers[96] = "";
   const char *said = wia__error_message(error);
-  if (!is_status(status)) {
+  if (!wia__is_status(status)) {
     snprintf(numbers, sizeof numbers, "the driver returned %d, which is no status code",
              (int)status);
     status = WIA_STATUS_INTERNAL;

@@ -3,6 +3,7 @@
 #define WIA__STATUS_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 
 #include "wia_driver.h"
 
@@ -44,6 +45,9 @@ void wia__save_failure(wia__failure_t *out_failure);
 void wia__copy_failure(wia__failure_t *out_failure, const wia__failure_t *from);
 wia_status_t wia__restore_failure(const wia__failure_t *failure); /* as this thread's last error */
 void wia__free_failure(wia__failure_t *failure);
+
+/* Whether a number is in the map of status codes. */
+bool wia__is_status(wia_status_t status);
 
 /* Checks of a caller's struct at the border. On success the caller's bytes stand in copy (ours_size
  * bytes, which hold the defaults before the call), whatever its size. NULL is accepted: defaults.

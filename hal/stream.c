@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "context.h"
+#include "platform.h"
 
 /* The object behind a handle. Its destruction closes the queue, which lives on while it has work. */
 typedef struct stream_t {
@@ -25,14 +26,23 @@ wia_status_t wia__resolve_stream(const wia_stream_t *handle, wia__queue_t **out_
   return status;
 }
 
-static wia_status_t create_stream(wia_stream_t **out_stream, wia_context_t *context) {
+static wia_status_t create_stream(wia_stream_t **out_stream, wia_context_t *context,
+                                  const wia_stream_config_t *given) {
   if (!out_stream) return wia__null("out_stream");
+  wia_stream_config_t config = {0};
   wia__device_t *device = NULL;
-  wia_status_t status = wia__context_device(context, &device);
+  wia_status_t status = wia__read_struct(given, &config, sizeof config, sizeof config,
+                                         "WIA_STREAM_CONFIG_INIT");
+  if (!status) status = wia__context_device(context, &device);
   if (status) return status;
+  if (config.priority < 0 || config.priority > WIA__PRIORITY_LEAST)
+    return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                     "priority is %d; expected 0, the highest, to %d "
+                     "(wia_get_stream_priority_range)",
+                     (int)config.priority, WIA__PRIORITY_LEAST);
   stream_t *stream = calloc(1, sizeof *stream);
   if (!stream) return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no memory for a stream");
-  status = wia__create_queue(device, &stream->queue);
+  status = wia__create_queue(device, config.priority, &stream->queue);
   if (status) {
     free(stream);
     return status;
@@ -45,7 +55,30 @@ static wia_status_t create_stream(wia_stream_t **out_stream, wia_context_t *cont
 }
 
 WIA_API wia_status_t wia_create_stream(wia_stream_t **out_stream, wia_context_t *context) {
-  WIA__CALL(create_stream(out_stream, context));
+  WIA__CALL(create_stream(out_stream, context, NULL));
+}
+
+WIA_API wia_status_t wia_create_stream_with_config(wia_stream_t **out_stream,
+                                                   wia_context_t *context,
+                                                   const wia_stream_config_t *config) {
+  WIA__CALL(create_stream(out_stream, context, config));
+}
+
+static wia_status_t get_stream_priority_range(int32_t device_id, int32_t *out_least,
+                                              int32_t *out_greatest) {
+  if (!out_least) return wia__null("out_least");
+  if (!out_greatest) return wia__null("out_greatest");
+  wia__device_t *device = NULL;
+  const wia_status_t status = wia__get_device(device_id, &device);
+  if (status) return status;
+  *out_least = WIA__PRIORITY_LEAST;
+  *out_greatest = 0;
+  return WIA_STATUS_OK;
+}
+
+WIA_API wia_status_t wia_get_stream_priority_range(int32_t device_id, int32_t *out_least,
+                                                   int32_t *out_greatest) {
+  WIA__CALL(get_stream_priority_range(device_id, out_least, out_greatest));
 }
 
 WIA_API wia_status_t wia_destroy_stream(wia_stream_t *stream) {
@@ -87,8 +120,26 @@ WIA_API wia_status_t wia_query_stream(wia_stream_t *stream, uint32_t *out_done) 
 static wia_status_t reset_stream(wia_stream_t *stream) {
   wia__queue_t *queue = NULL;
   const wia_status_t status = wia__resolve_stream(stream, &queue);
-  if (!status) wia__reset_queue(queue);
-  return status;
+  return status ? status : wia__reset_queue(queue);
 }
 
 WIA_API wia_status_t wia_reset_stream(wia_stream_t *stream) { WIA__CALL(reset_stream(stream)); }
+
+static wia_status_t cancel_stream(wia_stream_t *stream) {
+  wia__queue_t *queue = NULL;
+  const wia_status_t status = wia__resolve_stream(stream, &queue);
+  return status ? status : wia__cancel_queue(queue);
+}
+
+WIA_API wia_status_t wia_cancel_stream(wia_stream_t *stream) { WIA__CALL(cancel_stream(stream)); }
+
+static wia_status_t synchronize_device(int32_t device_id, int64_t timeout_ns) {
+  wia__device_t *device = NULL;
+  wia_status_t status = wia__check_timeout(timeout_ns);
+  if (!status) status = wia__get_device(device_id, &device);
+  return status ? status : wia__synchronize_queues(device, timeout_ns);
+}
+
+WIA_API wia_status_t wia_synchronize_device(int32_t device_id, int64_t timeout_ns) {
+  WIA__CALL(synchronize_device(device_id, timeout_ns));
+}

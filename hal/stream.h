@@ -26,11 +26,15 @@ wia_status_t wia__check_timeout(int64_t timeout_ns);
 
 /* Streams ------------------------------------------------------------------------------------- */
 
-wia_status_t wia__create_queue(wia__device_t *device, wia__queue_t **out_queue);
+wia_status_t wia__create_queue(wia__device_t *device, int32_t priority, wia__queue_t **out_queue);
 /* Lets the worker end once the queue is empty. */
 void wia__close_queue(wia__queue_t *queue);
-/* Drops what is queued, waits for what is running and forgets the failure. */
-void wia__reset_queue(wia__queue_t *queue);
+/* Fails what is queued with CANCELLED; doesn't wait. */
+wia_status_t wia__cancel_queue(wia__queue_t *queue);
+/* The same, and then waits until all has ended and forgets the failure. */
+wia_status_t wia__reset_queue(wia__queue_t *queue);
+/* Waits for all that is enqueued on the queues of a device now. Fails with the first failure met. */
+wia_status_t wia__synchronize_queues(const wia__device_t *device, int64_t timeout_ns);
 void wia__retain_queue(wia__queue_t *queue);
 void wia__release_queue(wia__queue_t *queue);
 wia__device_t *wia__queue_device(const wia__queue_t *queue);
@@ -54,9 +58,8 @@ wia_status_t wia__wait_sequence(wia__queue_t *queue, uint64_t sequence, int64_t 
 wia_status_t wia__resolve_stream(const wia_stream_t *stream, wia__queue_t **out_queue);
 
 /* Ends all streams of the process: queued work is dropped as CANCELLED, running work is waited for
- * until timeout_ns. Later work is refused as UNAVAILABLE. Exported for the bridge, which calls it
- * before the interpreter goes; the library itself does at exit. */
-WIA_API wia_status_t wia__stop_streams(int64_t timeout_ns);
+ * until timeout_ns. Later work is refused as UNAVAILABLE. At exit. */
+wia_status_t wia__stop_streams(int64_t timeout_ns);
 
 /* Points -------------------------------------------------------------------------------------- */
 
@@ -75,6 +78,8 @@ wia_status_t wia__wait_point(wia__point_t *point, int64_t timeout_ns);
  * False: no memory, so the queue has to look again by itself. */
 bool wia__subscribe(wia__point_t *point, wia__queue_t *queue);
 void wia__wake_queue(wia__queue_t *queue);
+/* Calls the function when the point is finished, at once if it is. */
+wia_status_t wia__call_on_point(wia__point_t *point, wia_event_fn_t function, void *context);
 /* The failure of a failed point; good while the point is. */
 const wia__failure_t *wia__point_failure(wia__point_t *point);
 

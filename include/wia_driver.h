@@ -30,13 +30,6 @@ typedef struct wia_driver_memory_s *wia_driver_memory_t;
 typedef struct wia_driver_stream_s *wia_driver_stream_t;
 typedef struct wia_driver_t wia_driver_t;
 
-typedef struct wia_error_t {
-  uint32_t struct_size;
-  wia_status_t status;
-  int64_t detail[2];  /* numbers, for code that can't format text; shown when message is empty */
-  char message[224];  /* longer texts: wia_host_t.set_error_text */
-} wia_error_t;
-
 /* -- operands and kernels ------------------------------------------------------------------------ */
 
 /* Frozen. All zero: an optional operand that is left out. */

@@ -3,6 +3,7 @@
 #define WIA_EVENT_H
 
 #include "base.h"
+#include "status.h"
 
 WIA_BEGIN_DECLS
 
@@ -22,6 +23,19 @@ WIA_API wia_status_t wia_destroy_event(wia_event_t *event);
 /* Gives the event a new point behind all work enqueued on the stream so far. Waiters of earlier
  * points are not concerned. On a failed stream the point fails at once and the call returns OK. */
 WIA_API wia_status_t wia_record_event(wia_event_t *event, wia_stream_t *stream);
+
+/* Gives the event a new point that is finished at once, or finishes its first: done for OK, else
+ * failed with that status and message (NULL: the general text), which its waiters get.
+ * Errors: INVALID_ARGUMENT for a status outside the map. */
+WIA_API wia_status_t wia_signal_event(wia_event_t *event, wia_status_t status, const char *message);
+
+/* Called once when a point is finished, with OK or its failure's status, on whatever thread finishes
+ * it: it should be short and not wait. */
+typedef void (*wia_event_fn_t)(void *context, wia_status_t status);
+
+/* Has a function called when the event's current point is finished (one never recorded: its first); if
+ * it is already, at once on this thread. */
+WIA_API wia_status_t wia_call_on_event(wia_event_t *event, wia_event_fn_t function, void *context);
 
 /* Waits for the event's current point; on one never recorded, for its first. Errors:
  * DEADLINE_EXCEEDED after timeout_ns; the status and message of the work that failed it. */

@@ -47,6 +47,14 @@ typedef struct wia_error_info_t {
 } wia_error_info_t;
 #define WIA_ERROR_INFO_INIT WIA_INIT(wia_error_info_t)
 
+/* What code that the library calls (drivers, kernels, host functions) says of a failure. */
+typedef struct wia_error_t {
+  uint32_t struct_size;
+  wia_status_t status;
+  int64_t detail[2];  /* numbers, for code that can't format text; shown when message is empty */
+  char message[224];  /* longer texts: wia_host_t.set_error_text */
+} wia_error_t;
+
 /* The name of a status, "INVALID_ARGUMENT"; "UNKNOWN_STATUS" for a value outside the map. The string
  * lives as long as the library. */
 WIA_API const char *wia_get_status_name(wia_status_t status);

@@ -1,0 +1,123 @@
+/* drain.c: ending the work of streams: cancel, reset, wait for a whole device, stop at exit. */
+#include <stdlib.h>
+
+#include "memory.h"
+#include "queue.h"
+
+/* Fails what is queued and what waits for a point; the running item goes on. Under the queue's mutex.
+ * The worker then ends each item with the failure. */
+static void cancel(wia__queue_t *queue, const char *why) {
+  if (queue->failure.status || (!queue->first && !queue->waiting)) return;
+  const wia__failure_t failure = {.status = WIA_STATUS_CANCELLED,
+                                  .message = (char *)(uintptr_t)why};
+  wia__copy_failure(&queue->failure, &failure);
+  queue->failed_sequence = queue->waiting ? atomic_load(&queue->completed) + 1
+                                          : queue->first->sequence;
+  queue->interrupted = true;
+  pthread_cond_signal(&queue->work);
+}
+
+wia_status_t wia__cancel_queue(wia__queue_t *queue) {
+  pthread_mutex_lock(&queue->mutex);
+  cancel(queue, "the stream was cancelled");
+  pthread_mutex_unlock(&queue->mutex);
+  return WIA_STATUS_OK;
+}
+
+wia_status_t wia__reset_queue(wia__queue_t *queue) {
+  wia__thread_t *self = wia__thread();
+  const wia_status_t status = wia__check_waiter(queue, wia__last_sequence(queue));
+  if (status) return status;
+  wia__retain_queue(queue);
+  wia__leave(self);
+  pthread_mutex_lock(&queue->mutex);
+  queue->resets++;
+  cancel(queue, "the stream was reset");
+  wia__await_sequence(queue, queue->enqueued, -1);
+  wia__free_failure(&queue->failure);
+  queue->failed_sequence = 0;
+  queue->interrupted = false;
+  queue->resets--;
+  pthread_mutex_unlock(&queue->mutex);
+  wia__rejoin(self);
+  wia__release_queue(queue);
+  return WIA_STATUS_OK;
+}
+
+/* -- all queues of a device ---------------------------------------------------------------------- */
+
+/* The queues of a device with a reference each, and what is enqueued on each now. */
+static wia_status_t list_queues(const wia__device_t *device, wia__mark_t **out_list,
+                                uint64_t *out_count) {
+  uint64_t count = 0;
+  pthread_mutex_lock(&wia__queues_mutex);
+  for (wia__queue_t *queue = wia__queues; queue; queue = queue->next_queue)
+    count += queue->device == device;
+  wia__mark_t *list = calloc(count ? count : 1, sizeof *list);
+  count = 0;
+  for (wia__queue_t *queue = list ? wia__queues : NULL; queue; queue = queue->next_queue) {
+    if (queue->device != device) continue;
+    wia__retain_queue(queue);
+    list[count++] = (wia__mark_t){queue, wia__last_sequence(queue)};
+  }
+  pthread_mutex_unlock(&wia__queues_mutex);
+  if (!list) return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no memory for a list of streams");
+  *out_list = list;
+  *out_count = count;
+  return WIA_STATUS_OK;
+}
+
+wia_status_t wia__synchronize_queues(const wia__device_t *device, int64_t timeout_ns) {
+  const int64_t deadline_ns = wia__deadline_ns(timeout_ns);
+  wia__mark_t *list = NULL;
+  uint64_t count = 0;
+  wia__failure_t first = {0};
+  wia_status_t status = list_queues(device, &list, &count);
+  if (status) return status;
+  for (uint64_t i = 0; i < count; i++) {
+    int64_t left_ns = WIA_TIMEOUT_INFINITE;
+    if (deadline_ns >= 0) left_ns = deadline_ns - wia__now_ns();
+    if (deadline_ns >= 0 && left_ns < 0) left_ns = 0;
+    status = wia__wait_sequence(list[i].queue, list[i].sequence, left_ns);
+    if (status && !first.status) wia__save_failure(&first);
+    wia__release_queue(list[i].queue);
+  }
+  free(list);
+  status = first.status ? wia__restore_failure(&first) : WIA_STATUS_OK;
+  wia__free_failure(&first);
+  return status;
+}
+
+/* -- exit ---------------------------------------------------------------------------------------- */
+
+/* Any running queue that was not told to stop yet, with a reference; NULL: none. */
+static wia__queue_t *next_to_stop(void) {
+  pthread_mutex_lock(&wia__queues_mutex);
+  wia__queues_stopping = true;
+  wia__queue_t *queue = wia__queues;
+  for (; queue; queue = queue->next_queue) {
+    pthread_mutex_lock(&queue->mutex);
+    const bool fresh = !queue->stopped;
+    queue->stopped = true;
+    pthread_mutex_unlock(&queue->mutex);
+    if (fresh) break;
+  }
+  if (queue) wia__retain_queue(queue);
+  pthread_mutex_unlock(&wia__queues_mutex);
+  return queue;
+}
+
+wia_status_t wia__stop_streams(int64_t timeout_ns) {
+  const int64_t deadline_ns = wia__deadline_ns(timeout_ns);
+  bool in_time = true;
+  for (wia__queue_t *queue; (queue = next_to_stop());) {
+    pthread_mutex_lock(&queue->mutex);
+    cancel(queue, "the process is ending");
+    const bool mine = atomic_load(&queue->worker) == wia__thread(); /* exit() inside a function */
+    in_time &= mine || wia__await_sequence(queue, queue->enqueued, deadline_ns);
+    pthread_cond_signal(&queue->work);
+    pthread_mutex_unlock(&queue->mutex);
+    wia__release_queue(queue);
+  }
+  return in_time ? WIA_STATUS_OK : WIA_STATUS_DEADLINE_EXCEEDED;
+}

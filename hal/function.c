@@ -1,0 +1,104 @@
+/* function.c: functions of the host in the order of a stream, and memory that it uses unseen. */
+#include <stdlib.h>
+
+#include "memory.h"
+#include "stream.h"
+
+/* -- host functions ------------------------------------------------------------------------------ */
+
+typedef struct call_t {
+  wia__item_t item;
+  wia_host_fn_t function;
+  void *context;
+  bool called;
+  bool accepted; /* a refused one is never called */
+} call_t;
+
+static wia_status_t call(call_t *self, wia_status_t reason) {
+  wia_error_t error;
+  wia__init_error(&error);
+  self->called = true;
+  const wia_status_t status = self->function(self->context, reason, &error);
+  if (status) return wia__take_error(&error, status, NULL, "a host function");
+  wia__drop_error(&error);
+  return WIA_STATUS_OK;
+}
+
+static wia_status_t run_call(wia__item_t *item) { return call((call_t *)item, WIA_STATUS_OK); }
+
+static void end_call(wia__item_t *item, wia_status_t status, const wia__failure_t *failure) {
+  call_t *self = (call_t *)item;
+  (void)failure;
+  if (!self->called && self->accepted) call(self, status);
+  free(self);
+}
+
+static wia_status_t accept_call(wia__item_t *item, wia__queue_t *queue, uint64_t sequence) {
+  (void)queue;
+  (void)sequence;
+  ((call_t *)item)->accepted = true;
+  return WIA_STATUS_OK;
+}
+
+static wia_status_t enqueue_host_function(wia_stream_t *stream, wia_host_fn_t function,
+                                          void *context) {
+  if (!function) return wia__null("function");
+  wia__queue_t *queue = NULL;
+  const wia_status_t status = wia__resolve_stream(stream, &queue);
+  if (status) return status;
+  call_t *self = calloc(1, sizeof *self);
+  if (!self) return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no memory for queued work");
+  *self = (call_t){.item = {.run = run_call, .end = end_call},
+                   .function = function,
+                   .context = context};
+  return wia__enqueue(queue, &self->item, accept_call);
+}
+
+WIA_API wia_status_t wia_enqueue_host_function(wia_stream_t *stream, wia_host_fn_t function,
+                                               void *context) {
+  WIA__CALL(enqueue_host_function(stream, function, context));
+}
+
+/* -- memory in use ------------------------------------------------------------------------------- */
+
+typedef struct use_t {
+  wia__item_t item;
+  wia__allocation_t *allocation; /* with a reference and a use */
+} use_t;
+
+static void end_use(wia__item_t *item, wia_status_t status, const wia__failure_t *failure) {
+  use_t *use = (use_t *)item;
+  (void)status;
+  (void)failure;
+  wia__end_use(use->allocation);
+  wia__release(&use->allocation->object);
+  free(use);
+}
+
+static wia_status_t mark_use(wia__item_t *item, wia__queue_t *queue, uint64_t sequence) {
+  return wia__mark(((use_t *)item)->allocation, queue, sequence);
+}
+
+static wia_status_t record_stream(void *ptr, wia_stream_t *stream) {
+  wia__queue_t *queue = NULL;
+  wia__allocation_t *allocation = NULL;
+  wia_status_t status = wia__resolve_stream(stream, &queue);
+  if (!status) status = wia__find_range((uint64_t)(uintptr_t)ptr, 1, "ptr", &allocation);
+  if (status) return status;
+  if (allocation->device != wia__queue_device(queue))
+    return wia__fail(WIA_STATUS_INVALID_ARGUMENT, "ptr is memory of %s and the stream of %s",
+                     allocation->device->name, wia__queue_device(queue)->name);
+  use_t *use = calloc(1, sizeof *use);
+  if (!use) return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no memory for queued work");
+  if (!wia__try_use(allocation)) {
+    free(use);
+    return wia__fail(WIA_STATUS_INVALID_ARGUMENT, "ptr was freed by another thread");
+  }
+  wia__retain(&allocation->object);
+  *use = (use_t){.item = {.end = end_use}, .allocation = allocation};
+  return wia__enqueue(queue, &use->item, mark_use);
+}
+
+WIA_API wia_status_t wia_record_stream(void *ptr, wia_stream_t *stream) {
+  WIA__CALL(record_stream(ptr, stream));
+}
