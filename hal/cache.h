@@ -32,11 +32,9 @@ static inline bool wia__is_key(const wia__key_t *a, const wia__key_t *b) {
   return true;
 }
 
-/* The plan of a key, or NULL if it is not in front: good until wia__exit. */
-static inline wia__plan_t *wia__find_plan(wia__cache_t *cache, const wia__key_t *key) {
-  wia__plan_t *plan =
-      atomic_load_explicit(&cache->front[key->hash % WIA__CACHE_FRONT], memory_order_acquire);
-  return plan && wia__is_key(&plan->key, key) ? plan : NULL;
+/* The plan in front that may be the one of this hash, or NULL: good until wia__exit. */
+static inline wia__plan_t *wia__front_plan(wia__cache_t *cache, uint64_t hash) {
+  return atomic_load_explicit(&cache->front[hash % WIA__CACHE_FRONT], memory_order_acquire);
 }
 
 /* Not for the call that had the plan prepared: so plans that serve one call go before those that

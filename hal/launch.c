@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "plan.h"
+#include "pool.h"
 
 /* -- workspaces ---------------------------------------------------------------------------------- */
 
@@ -110,8 +111,26 @@ typedef struct launch_t {
   wia__item_t item;
   wia__plan_t *plan; /* with a reference, which pins the layouts */
   wia_scalar_t scalars[WIA__MAX_SCALARS];
-  wia__tensor_t tensors[]; /* copies: their allocations with a reference and a use */
+  wia__tensor_t tensors[]; /* copies: their allocations with a use, which keeps them alive */
 } launch_t;
+
+/* Launches of few operands, which most are, use the same blocks over and over. */
+enum { POOLED_OPERANDS = 4 };
+static wia__pool_t pool;
+
+static launch_t *make_launch(uint32_t count) {
+  const uint32_t room = count > POOLED_OPERANDS ? count : POOLED_OPERANDS;
+  const size_t size = sizeof(launch_t) + room * sizeof(wia__tensor_t);
+  return room > POOLED_OPERANDS ? malloc(size)
+                                : wia__take_block(&pool, &wia__thread()->spare_launches, size);
+}
+
+static void free_launch(launch_t *launch, uint32_t count) {
+  if (count > POOLED_OPERANDS)
+    free(launch);
+  else
+    wia__give_block(&pool, launch);
+}
 
 static wia_status_t run_launch(wia__item_t *item) {
   launch_t *launch = (launch_t *)item;
@@ -126,14 +145,12 @@ static void end_launch(wia__item_t *item, wia_status_t status, const wia__failur
   launch_t *launch = (launch_t *)item;
   (void)status;
   (void)failure;
-  for (uint32_t i = 0; i < launch->plan->input_count + launch->plan->output_count; i++) {
-    wia__allocation_t *allocation = launch->tensors[i].allocation;
-    if (!allocation) continue;
-    wia__end_use(allocation);
-    wia__release(&allocation->object);
+  const uint32_t count = launch->plan->input_count + launch->plan->output_count;
+  for (uint32_t i = 0; i < count; i++) {
+    if (launch->tensors[i].allocation) wia__end_use(launch->tensors[i].allocation);
   }
   wia__release(&launch->plan->object);
-  free(launch);
+  free_launch(launch, count);
 }
 
 static wia_status_t mark_launch(wia__item_t *item, wia__queue_t *queue, uint64_t sequence) {
@@ -149,7 +166,7 @@ static wia_status_t mark_launch(wia__item_t *item, wia__queue_t *queue, uint64_t
 wia_status_t wia__launch_on(wia__plan_t *plan, const wia__tensor_t *const *tensors,
                             const wia_scalar_t *scalars, wia__queue_t *queue) {
   const uint32_t count = plan->input_count + plan->output_count;
-  launch_t *launch = malloc(sizeof *launch + count * sizeof launch->tensors[0]);
+  launch_t *launch = make_launch(count);
   if (!launch) return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no memory for queued work");
   launch->item = (wia__item_t){.run = run_launch, .end = end_launch};
   launch->plan = plan;
@@ -169,8 +186,6 @@ wia_status_t wia__launch_on(wia__plan_t *plan, const wia__tensor_t *const *tenso
       copy->allocation = NULL;
       status = wia__fail(WIA_STATUS_INVALID_HANDLE, "the memory of an operand was freed by another "
                                                     "thread");
-    } else {
-      wia__retain(&copy->allocation->object);
     }
   }
   if (status) {

@@ -43,6 +43,7 @@ typedef struct wia__thread_t {
   uint64_t left;        /* a bit for each wia__leave without its wia__rejoin: whether it left */
   uint32_t number;      /* small, differs between threads */
   const char *function; /* the public function that the thread is in */
+  struct wia__block_t *spare_launches;      /* see pool.h */
   _Atomic uint64_t hits[WIA__HIT_COUNTERS]; /* calls that found their kernel, by cache; written by
                                                this thread only, so that counting costs no lock */
   wia__failure_t last;                      /* last error */

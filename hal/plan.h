@@ -19,17 +19,17 @@ typedef struct wia__key_t {
 typedef struct wia__plan_t {
   wia__object_t object;
   wia__device_t *device;
-  const char *name;             /* the operation, or the group's, for messages */
+  const char *name; /* the operation, or the group's, for messages */
   wia_driver_kernel_t kernel;
-  wia__failure_t refusal;       /* status OK: none */
+  wia__failure_t refusal; /* status OK: none */
   uint32_t input_count, output_count, scalar_count;
-  uint32_t plain;               /* 1: may be called without a lock or a workspace */
-  uint32_t writes_nothing;      /* 1: no output has an element, so there is nothing to launch */
+  uint32_t plain;          /* 1: may be called without a lock or a workspace */
+  uint32_t writes_nothing; /* 1: no output has an element, so there is nothing to launch */
   const wia_tensor_layout_t *layouts[WIA_MAX_OPERANDS]; /* with references; NULL: left out */
-  uint64_t aliases;             /* see alias.h */
-  wia_kernel_args_t args; /* of every launch, but for what changes */
+  uint64_t aliases;                                     /* see alias.h */
+  wia_kernel_args_t args;                               /* of every launch, but for what changes */
   _Atomic(wia__allocation_t *) scratches[WIA__SCRATCHES]; /* workspaces: see launch.c */
-  pthread_mutex_t turn;         /* of a kernel that is not thread safe */
+  pthread_mutex_t turn;                                   /* of a kernel that is not thread safe */
   /* for the cache */
   wia__key_t key;
   struct wia__plan_t *next_in_bucket;
@@ -70,8 +70,7 @@ wia_status_t wia__launch_on(wia__plan_t *plan, const wia__tensor_t *const *tenso
                             const wia_scalar_t *scalars, wia__queue_t *queue);
 
 static inline uint64_t wia__hash_word(uint64_t hash, uint64_t word) {
-  hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-  return hash ^ hash >> 32;
+  return (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
 #endif

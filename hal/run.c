@@ -1,6 +1,8 @@
 /* run.c: from handles to a launch: the way of every operation call. */
 #include "run.h"
 
+#include <string.h>
+
 #include "alias.h"
 #include "cache.h"
 #include "context.h"
@@ -38,24 +40,61 @@ static inline wia_status_t gather(const wia__op_t *op, const wia__device_t *devi
   return WIA_STATUS_OK;
 }
 
-static inline void make_key(const wia__op_t *op, const wia__tensor_t *const *operands,
-                            const wia_scalar_t *words, uint64_t aliases, wia__key_t *key) {
-  const uint32_t count = op->max_input_count + op->output_count;
+static inline uint64_t layout_id(const wia__tensor_t *operand) {
+  return operand ? operand->operand.layout->id : 0;
+}
+
+/* Words that are the default get its address, which is quick to compare and doesn't go into keys. */
+static inline const wia_scalar_t *known_words(const wia__op_t *op, const wia_scalar_t *words) {
+  if (words == op->default_words || !op->word_count ||
+      memcmp(words, op->default_words, op->word_count * sizeof *words) != 0)
+    return words;
+  return op->default_words;
+}
+
+static inline uint32_t count_words(const wia__op_t *op, const wia_scalar_t *words) {
+  return words == op->default_words ? 0 : op->word_count;
+}
+
+static inline uint64_t hash_call(const wia__op_t *op, const wia__tensor_t *const *operands,
+                                 const wia_scalar_t *words, uint64_t aliases) {
+  uint64_t hash = (uint64_t)op->op + (aliases << 8);
+  for (uint32_t i = 0; i < op->max_input_count + op->output_count; i++)
+    hash = wia__hash_word(hash, layout_id(operands[i]));
+  for (uint32_t i = 0; i < count_words(op, words); i++)
+    hash = wia__hash_word(hash, (uint64_t)words[i].i64);
+  return hash ^ hash >> 32;
+}
+
+static void make_key(const wia__op_t *op, const wia__tensor_t *const *operands,
+                     const wia_scalar_t *words, uint64_t aliases, wia__key_t *key) {
   uint32_t n = 0;
-  uint64_t hash = (uint64_t)op->op;
   key->words[n++] = (uint64_t)op->op;
   key->words[n++] = aliases;
-  hash = wia__hash_word(hash, aliases);
-  for (uint32_t i = 0; i < count; i++) {
-    key->words[n] = operands[i] ? operands[i]->operand.layout->id : 0;
-    hash = wia__hash_word(hash, key->words[n++]);
-  }
-  for (uint32_t i = 0; i < op->word_count; i++) {
-    key->words[n] = (uint64_t)words[i].i64;
-    hash = wia__hash_word(hash, key->words[n++]);
-  }
+  for (uint32_t i = 0; i < op->max_input_count + op->output_count; i++)
+    key->words[n++] = layout_id(operands[i]);
+  for (uint32_t i = 0; i < count_words(op, words); i++) key->words[n++] = (uint64_t)words[i].i64;
   key->count = n;
-  key->hash = hash;
+  key->hash = hash_call(op, operands, words, aliases);
+}
+
+/* Whether a plan is for this call, without making the key: that is for calls that have none yet.
+ * Layouts are interned and a plan keeps its own, so that their addresses tell. */
+static inline bool is_plan_of(const wia__plan_t *plan, const wia__op_t *op,
+                              const wia__tensor_t *const *operands, const wia_scalar_t *words,
+                              uint64_t aliases) {
+  const uint32_t count = op->max_input_count + op->output_count;
+  const uint32_t word_count = count_words(op, words);
+  const uint64_t *key = plan->key.words;
+  if (key[0] != (uint64_t)op->op || key[1] != aliases || plan->key.count != 2 + count + word_count)
+    return false;
+  for (uint32_t i = 0; i < count; i++) {
+    if (plan->layouts[i] != (operands[i] ? operands[i]->operand.layout : NULL)) return false;
+  }
+  for (uint32_t i = 0; i < word_count; i++) {
+    if (key[2 + count + i] != (uint64_t)words[i].i64) return false;
+  }
+  return true;
 }
 
 /* -- plans --------------------------------------------------------------------------------------- */
@@ -102,6 +141,7 @@ static inline wia_status_t proceed(const wia__call_t *call, wia__device_t *devic
                                    const wia__tensor_t *const *operands, bool pending,
                                    wia__plan_t **made, bool *again) {
   const wia__op_t *op = call->op;
+  const wia_scalar_t *words = known_words(op, call->words);
   wia__queue_t *queue = NULL;
   wia_status_t status = WIA_STATUS_OK;
   if (call->stream) {
@@ -115,18 +155,18 @@ static inline wia_status_t proceed(const wia__call_t *call, wia__device_t *devic
   status = wia__check_aliases(op->name, operands, op->max_input_count, op->output_count, &aliases);
   if (__builtin_expect(status != WIA_STATUS_OK, 0)) return status;
 
-  wia__key_t key;
-  make_key(op, operands, call->words, aliases, &key);
-  wia__plan_t *plan = wia__find_plan(device->cache, &key);
-  if (__builtin_expect(plan != NULL, 1)) {
+  wia__plan_t *plan = wia__front_plan(device->cache, hash_call(op, operands, words, aliases));
+  if (__builtin_expect(plan && is_plan_of(plan, op, operands, words, aliases), 1)) {
     if (plan != *made)
       wia__count_hit(device->cache, wia__thread(), plan); /* else it counted as a miss */
   } else {
-    if (*made && (*made)->device == device && wia__is_key(&(*made)->key, &key)) {
+    if (*made && (*made)->device == device && is_plan_of(*made, op, operands, words, aliases)) {
       plan = *made;
     } else {
       wia__plan_t *fresh = NULL;
-      status = make_plan(device, op, &key, operands, call->words, aliases, &fresh);
+      wia__key_t key;
+      make_key(op, operands, words, aliases, &key);
+      status = make_plan(device, op, &key, operands, words, aliases, &fresh);
       if (*made) wia__release(&(*made)->object);
       *made = fresh;
       *again = !status;
@@ -197,6 +237,7 @@ wia_status_t wia__run_call(const wia__call_t *call) {
 
 wia_status_t wia__plan_call(const wia__call_t *call, wia__plan_t **out_plan) {
   const wia__op_t *op = call->op;
+  const wia_scalar_t *words = known_words(op, call->words);
   const wia__tensor_t *operands[WIA_MAX_OPERANDS];
   wia__device_t *device = NULL;
   bool pending = false;
@@ -208,8 +249,8 @@ wia_status_t wia__plan_call(const wia__call_t *call, wia__plan_t **out_plan) {
         wia__check_aliases(op->name, operands, op->max_input_count, op->output_count, &aliases);
   if (status) return status;
   wia__key_t key;
-  make_key(op, operands, call->words, aliases, &key);
-  return make_plan(device, op, &key, operands, call->words, aliases, out_plan);
+  make_key(op, operands, words, aliases, &key);
+  return make_plan(device, op, &key, operands, words, aliases, out_plan);
 }
 
 static wia_status_t run_configured(const wia__call_t *call, const void *config) {
