@@ -67,8 +67,8 @@ set_up() {
   fi
   PATH=$venv/bin:$PATH
   export PATH
-  sources=$(hash_of pyproject.toml README.md CMakeLists.txt cmake hal include wia wia_drivers.d \
-    drivers conformance)
+  sources=$(hash_of pyproject.toml README.md CMakeLists.txt cmake hal include wia wia_command \
+    wia_drivers.d drivers conformance)
   if [ "$(cat "$venv/installed" 2>/dev/null)" != "$sources" ]; then
     echo "Building and installing wia"
     pip_install scikit-build-core cffi pycparser

@@ -7,14 +7,12 @@
 #include "env.h"
 #include "platform.h"
 
-enum { CAPACITY_MAX = 1 << 20 };
-
 static _Atomic uint32_t counter_count;
 
 wia__cache_t *wia__create_cache(void) {
   wia__cache_t *cache = calloc(1, sizeof *cache);
   if (!cache) return NULL;
-  cache->capacity = (uint64_t)wia__env_number(WIA__ENV_PLAN_CACHE_SIZE, 1, CAPACITY_MAX);
+  cache->capacity = (uint64_t)wia__env_number(WIA__ENV_PLAN_CACHE_SIZE);
   cache->bucket_count = 16;
   while (cache->bucket_count < 2 * cache->capacity) cache->bucket_count *= 2;
   cache->buckets = calloc(cache->bucket_count, sizeof *cache->buckets);

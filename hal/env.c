@@ -8,10 +8,11 @@
 #include "platform.h"
 
 typedef struct variable_t {
-  const char *name, *default_text;
+  const char *name, *default_text, *help;
+  int64_t minimum, maximum; /* both 0: a text */
 } variable_t;
 
-#define VARIABLE(constant, name, text, help) {name, text},
+#define VARIABLE(constant, name, text, minimum, maximum, help) {name, text, help, minimum, maximum},
 static const variable_t variables[WIA__ENV_COUNT] = {WIA__ENV_MAP(VARIABLE)};
 #undef VARIABLE
 
@@ -36,18 +37,18 @@ const char *wia__env_text(wia__env_t variable) {
   return text;
 }
 
-static bool parse_number(const char *text, int64_t minimum, int64_t maximum, int64_t *out_number) {
+static bool parse_number(const variable_t *entry, const char *text, int64_t *out_number) {
   char *end;
   const long long number = strtoll(text, &end, 10); /* saturates */
   *out_number = number;
-  return end != text && *end == '\0' && number >= minimum && number <= maximum;
+  return end != text && *end == '\0' && number >= entry->minimum && number <= entry->maximum;
 }
 
-int64_t wia__env_number(wia__env_t variable, int64_t minimum, int64_t maximum) {
+int64_t wia__env_number(wia__env_t variable) {
   const variable_t *entry = &variables[variable];
   const char *text = wia__env_text(variable);
   int64_t number;
-  if (parse_number(text, minimum, maximum, &number)) return number;
+  if (parse_number(entry, text, &number)) return number;
   pthread_mutex_lock(&mutex);
   const bool first = !warned[variable];
   warned[variable] = true;
@@ -55,7 +56,25 @@ int64_t wia__env_number(wia__env_t variable, int64_t minimum, int64_t maximum) {
   if (first)
     wia__log(NULL, WIA_LOG_WARNING,
              "%s is \"%s\"; expected a whole number from %lld to %lld; %s is used", entry->name,
-             text, (long long)minimum, (long long)maximum, entry->default_text);
-  parse_number(entry->default_text, minimum, maximum, &number);
+             text, (long long)entry->minimum, (long long)entry->maximum, entry->default_text);
+  parse_number(entry, entry->default_text, &number);
   return number;
+}
+
+WIA_API wia_status_t wia__get_variable(uint32_t index, wia__variable_t *out_variable) {
+  if (index >= WIA__ENV_COUNT) return WIA_STATUS_NOT_FOUND;
+  const variable_t *entry = &variables[index];
+  const char *value = wia__get_environment(entry->name);
+  int64_t number;
+  *out_variable = (wia__variable_t){
+      .name = entry->name,
+      .default_text = entry->default_text,
+      .help = entry->help,
+      .minimum = entry->minimum,
+      .maximum = entry->maximum,
+      .value = value != NULL && value[0] != '\0' ? value : NULL,
+  };
+  out_variable->malformed = out_variable->value != NULL && entry->maximum != 0 &&
+                            !parse_number(entry, out_variable->value, &number);
+  return WIA_STATUS_OK;
 }

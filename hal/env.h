@@ -5,29 +5,44 @@
 
 #include <stdint.h>
 
-/* X(constant, name, default text, help). */
+#include "wia/status.h"
+
+/* X(constant, name, default text, minimum, maximum, help). A variable with a maximum is a whole number
+ * in that range; the others, with 0 and 0, are texts. */
 #define WIA__ENV_MAP(X)                                                                            \
-  X(DEFAULT_DEVICE, "WIA_DEFAULT_DEVICE", "",                                                      \
+  X(DEFAULT_DEVICE, "WIA_DEFAULT_DEVICE", "", 0, 0,                                                \
     "Name of the driver whose devices are the default ones, for example npu.")                     \
-  X(DRIVERS, "WIA_DRIVERS", "*",                                                                   \
+  X(DRIVERS, "WIA_DRIVERS", "*", 0, 0,                                                             \
     "Comma-separated patterns of the drivers to use; one that starts with - disables. Later "      \
     "patterns win: \"*,-npu\" is all but npu, \"reference\" is that one only.")                    \
-  X(DRIVER_PATH, "WIA_DRIVER_PATH", "",                                                            \
+  X(DRIVER_PATH, "WIA_DRIVER_PATH", "", 0, 0,                                                      \
     "Colon-separated folders with driver manifests, looked through before the usual ones.")        \
-  X(DRIVER_TIMEOUT, "WIA_DRIVER_TIMEOUT", "30",                                                    \
+  X(DRIVER_TIMEOUT, "WIA_DRIVER_TIMEOUT", "30", 1, 86400,                                          \
     "Seconds that a driver may take to register before it is given up.")                           \
-  X(LIBPYTHON, "WIA_LIBPYTHON", "",                                                                \
+  X(LIBPYTHON, "WIA_LIBPYTHON", "", 0, 0,                                                          \
     "Path of the Python library that a C program loads for Python drivers.")                       \
-  X(PLAN_CACHE_SIZE, "WIA_PLAN_CACHE_SIZE", "1024", "Prepared kernels that are kept per device.")
+  X(PLAN_CACHE_SIZE, "WIA_PLAN_CACHE_SIZE", "1024", 1, 1048576,                                    \
+    "Prepared kernels that are kept per device.")
 
-#define WIA__ENV_ENUM(constant, name, text, help) WIA__ENV_##constant,
+#define WIA__ENV_ENUM(constant, name, text, minimum, maximum, help) WIA__ENV_##constant,
 typedef enum wia__env_t { WIA__ENV_MAP(WIA__ENV_ENUM) WIA__ENV_COUNT } wia__env_t;
 #undef WIA__ENV_ENUM
 
 /* The text of a variable, or its default. */
 const char *wia__env_text(wia__env_t variable);
-/* Its value as a number in [minimum, maximum]; text that is no such number gives the default, and a
- * warning on the log once. */
-int64_t wia__env_number(wia__env_t variable, int64_t minimum, int64_t maximum);
+/* The value of a variable that is a number; text that is no number of its range gives the default,
+ * and a warning on the log once. */
+int64_t wia__env_number(wia__env_t variable);
+
+/* A variable of the table as the command line shows it. */
+typedef struct wia__variable_t {
+  const char *name, *default_text, *help;
+  int64_t minimum, maximum; /* both 0: a text */
+  const char *value;        /* as it is set now; NULL: not set, or the process is privileged */
+  uint32_t malformed;       /* 1: value is no number of the range, the default is used */
+} wia__variable_t;
+
+/* Exported for the bridge only. Indices count from 0; NOT_FOUND behind the last one. */
+WIA_API wia_status_t wia__get_variable(uint32_t index, wia__variable_t *out_variable);
 
 #endif

@@ -11,14 +11,12 @@
 
 static const char entry_name[] = "wia_negotiate_driver";
 static const int64_t SECOND_NS = 1000000000;
-enum { MAX_TIMEOUT_S = 24 * 3600 };
 
 int64_t wia__driver_timeout_ns(void) {
-  return wia__env_number(WIA__ENV_DRIVER_TIMEOUT, 1, MAX_TIMEOUT_S) * SECOND_NS;
+  return wia__env_number(WIA__ENV_DRIVER_TIMEOUT) * SECOND_NS;
 }
 
-/* -- the library, on a thread of its own ---------------------------------------------------------
- */
+/* -- the library, on a thread of its own ------------------------------------------------------- */
 
 /* With all that the driver may write to after it was given up. */
 typedef struct negotiation_job_t {
@@ -58,8 +56,7 @@ static void destroy_negotiation(wia__job_t *argument) {
   free(job);
 }
 
-/* -- what came of it -----------------------------------------------------------------------------
- */
+/* -- what came of it --------------------------------------------------------------------------- */
 
 static void refuse(wia__offer_t *offer, wia_status_t status, const char *message,
                    const char *cause) {
@@ -153,8 +150,7 @@ void wia__negotiate(const char *library, wia__offer_t *out_offer) {
   wia__drop_job(&job->job);
 }
 
-/* -- versions and tables -------------------------------------------------------------------------
- */
+/* -- versions and tables ----------------------------------------------------------------------- */
 
 static wia_status_t explain(wia_status_t status, char *out_message, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

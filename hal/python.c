@@ -46,13 +46,17 @@ WIA_API wia_status_t wia__set_bridge(const wia__bridge_t *given) {
 
 bool wia__has_bridge(void) { return atomic_load_explicit(&has_bridge, memory_order_acquire) != 0; }
 
+WIA_API const char *wia__get_libpython(void) {
+  const char *given = wia__env_text(WIA__ENV_LIBPYTHON);
+  return given[0] != '\0' ? given : WIA_LIBPYTHON_PATH;
+}
+
 /* NULL, or what went wrong. Symbols are global: extension modules of Python don't link to it. */
 static const char *load_python_library(void) {
   char *text;
   if (wia__find_symbol(NULL, "Py_IsInitialized", &text) != NULL) return NULL;
   free(text);
-  const char *given = wia__env_text(WIA__ENV_LIBPYTHON);
-  const char *path = given[0] != '\0' ? given : WIA_LIBPYTHON_PATH;
+  const char *path = wia__get_libpython();
   if (path[0] == '\0')
     return "this library was built with a Python that has no shared libpython; set WIA_LIBPYTHON "
            "to the path of one, for example /usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0";

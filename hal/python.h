@@ -21,6 +21,9 @@ typedef struct wia__problem_t {
 /* Starts Python and the bridge, or waits for whoever does; a failure is kept. It leaves this thread's last error alone. Outside the epoch. */
 wia__python_t wia__start_python(const wia__bridge_t **out_bridge, wia__problem_t *out_problem);
 
+/* Path of the Python library that a C program loads; "" if there is none. Exported for the bridge. */
+WIA_API const char *wia__get_libpython(void);
+
 /* Whether the bridge is there already. */
 bool wia__has_bridge(void);
 

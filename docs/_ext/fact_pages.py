@@ -36,8 +36,10 @@ def _environment() -> list[str]:
         "and all are ignored in a privileged process (set-user-id and the like).",
         "",
     ]
-    for _, name, default, described in map_rows(_read("hal/env.h"), "WIA__ENV_MAP"):
-        lines += [f".. envvar:: {name}", "", f"   {rst.escape(described)}", ""]
+    rows = map_rows(_read("hal/env.h"), "WIA__ENV_MAP")
+    for _, name, default, minimum, maximum, described in rows:
+        values = f" A whole number from {minimum} to {maximum}." if int(maximum) else ""
+        lines += [f".. envvar:: {name}", "", f"   {rst.escape(described)}{values}", ""]
         lines += [f"   Default: {f'``{default}``' if default else 'empty'}.", ""]
     lines += rst.title("Options of drivers", "-")
     lines += [

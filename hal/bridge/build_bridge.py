@@ -19,8 +19,10 @@ from pycparser import CParser, c_ast
 from pycparser.c_generator import CGenerator
 
 HEADERS = ("wia.h", "wia_driver.h")
-# What the bridge needs of the internal header registry.h; the rest of it stays hidden.
-REGISTRY_NAMES = ("wia__bridge_t", "wia__set_bridge")
+# What the bridge needs of internal headers; the rest of them stays hidden.
+INTERNAL_HEADERS = ("registry.h", "python.h", "env.h")
+INTERNAL_NAMES = {"wia__bridge_t", "wia__set_bridge", "wia__get_libpython"}
+INTERNAL_NAMES |= {"wia__variable_t", "wia__get_variable"}
 # Structs whose function pointers are entries into Python, and stand-alone function types.
 ENTRY_STRUCTS = ("wia_driver_t", "wia__bridge_t", "wia_driver_kernel_t")
 INTEGER_TYPES = [f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)]
@@ -115,10 +117,11 @@ def write_source(output: Path, include: list[Path], here: Path, compiler: str) -
     """Writes the module's C source to output."""
     names = "".join(f'#include "{name}"\n' for name in HEADERS)
     public = parse(preprocess(names + '#include "bridge.h"\n', [*include, here], compiler))
-    registry = parse(preprocess('#include "registry.h"\n', [*include, here.parent], compiler))
-    registry = [node for node in registry if node.name in REGISTRY_NAMES]
+    sources = "".join(f'#include "{name}"\n' for name in INTERNAL_HEADERS)
+    internal = parse(preprocess(sources, [*include, here.parent], compiler))
+    internal = [node for node in internal if node.name in INTERNAL_NAMES]
     pythons, gates, definitions = [], [], []
-    for name, function in function_pointers([*public, *registry]):
+    for name, function in function_pointers([*public, *internal]):
         declared_as = "wia_kernel_fn_t" if name == "launch" else name
         if name == "fn":
             continue
@@ -127,12 +130,12 @@ def write_source(output: Path, include: list[Path], here: Path, compiler: str) -
         gates.append(gate)
         definitions.append(definition)
     generator = CGenerator()
-    registry_text = "".join(generator.visit(node) + ";\n" for node in registry)
-    cdef = "".join(generator.visit(node) + ";\n" for node in public) + registry_text
+    internal_text = "".join(generator.visit(node) + ";\n" for node in internal)
+    cdef = "".join(generator.visit(node) + ";\n" for node in public) + internal_text
     cdef += "#define WIA_TIMEOUT_INFINITE ...\n"
     cdef += "".join(f'extern "Python" {python};\n' for python in pythons)
     cdef += "".join(f"{gate};\n" for gate in gates)
-    preamble = names + '#include "bridge.h"\n' + registry_text
+    preamble = names + '#include "bridge.h"\n' + internal_text
     preamble += "".join(f"static {python};\n" for python in pythons)
     preamble += "\n".join(f"static {definition}" for definition in definitions)
     ffi = cffi.FFI()

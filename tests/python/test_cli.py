@@ -1,20 +1,46 @@
-"""The command `wia`."""
+"""The command `wia`: devices, info, env, completion, and what all commands share."""
 
 from __future__ import annotations
 
 import json
+import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
+import sysconfig
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from support import RunPython
 
 import wia
-from wia._cli import main
+from wia._cli import main, make_parser
 
 BROKEN = {"npu": "raise ValueError('broken on purpose')"}
 RUN = "import sys; from wia._cli import main; sys.exit(main({arguments!r}))"
+COMMANDS = ("devices", "info", "doctor", "bench", "env", "completion")
+SIZE = re.compile(r" *\b\d+(\.\d)? [KMGT]?i?B\b")
+
+
+def call(
+    *arguments: str, environment: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Runs the command as it is installed, with no WIA_ variable but those given."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("WIA_")}
+    return subprocess.run(
+        [str(Path(sysconfig.get_path("scripts"), "wia")), *arguments],
+        env={**kept, **(environment or {})},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+# -- devices --
 
 
 def test_devices(capsys: pytest.CaptureFixture[str]) -> None:
@@ -26,15 +52,20 @@ def test_devices(capsys: pytest.CaptureFixture[str]) -> None:
     assert any(line.startswith("null:0") for line in lines)
 
 
+def test_names(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["devices", "--names"]) == 0
+    assert capsys.readouterr().out.split() == [device.name for device in wia.devices()]
+
+
 def test_verbose(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["devices", "-v"]) == 0
     text = capsys.readouterr().out
-    assert "  flags         host_addressable, simulated" in text
-    assert "  add           float64, float32" in text
+    assert re.search(r"^  flags +host_addressable, simulated$", text, re.MULTILINE)
+    assert re.search(r"^  add +float64, float32", text, re.MULTILINE)
     assert "null 0.1.0: loaded, python, null = wia_null:NullDriver" in text
 
 
-def test_json(capsys: pytest.CaptureFixture[str]) -> None:
+def test_devices_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["devices", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["version"] == wia.__version__
@@ -54,17 +85,152 @@ def test_broken_drivers_are_told(run_python: RunPython) -> None:
     assert "| Traceback" in result.stdout
 
 
-def test_usage() -> None:
-    command = [sys.executable, "-m", "wia._cli"]
-    version = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True)
-    assert version.stdout == f"wia {wia.__version__}\n"
-    wrong = subprocess.run([*command, "devics"], capture_output=True, text=True, check=False)
-    assert wrong.returncode == 2
-    assert "devices" in wrong.stderr
+# -- info --
 
 
-def test_a_reader_that_stops_is_no_error() -> None:
-    command = [sys.executable, "-m", "wia._cli", "devices", "--json"]
+def test_info(capsys: pytest.CaptureFixture[str], golden: Callable[[str, str], None]) -> None:
+    assert main(["info", "null"]) == 0
+    golden("cli_info.txt", SIZE.sub(" SIZE", capsys.readouterr().out))
+
+
+def test_info_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["info", "null:0", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["name"] == "null:0"
+    assert found["operations"]["relu"] == ["float32"]
+    assert found["memory"]["device"]["total_size"] == found["total_memory_size"] > 0
+    assert found["plan_cache"]["capacity"] == wia.find_device("null").plan_cache().capacity
+
+
+def test_info_without_a_name_is_of_the_default_device(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["info", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["name"] == wia.find_device().name
+
+
+# -- env --
+
+
+def test_env(golden: Callable[[str, str], None]) -> None:
+    environment = {
+        "WIA_DRIVERS": "null,reference",
+        "WIA_NULL_DEPTH": "3",
+        "WIA_PLAN_CACHE_SIZE": "many",
+        "WIA_UNHEARD_OF": "yes",
+    }
+    result = call("env", environment=environment)
+    assert (result.returncode, result.stderr) == (0, "")
+    golden("cli_env.txt", result.stdout)
+
+
+def test_env_json() -> None:
+    result = call("env", "--json", environment={"WIA_DRIVER_TIMEOUT": "5", "WIA_NULL_DEPTH": "3"})
+    found = json.loads(result.stdout)
+    timeout = next(item for item in found["variables"] if item["name"] == "WIA_DRIVER_TIMEOUT")
+    assert (timeout["value"], timeout["default"], timeout["malformed"]) == ("5", "30", False)
+    assert (timeout["minimum"], timeout["maximum"]) == (1, 86400)
+    assert {item["value"] for item in found["variables"]} == {"5", None}
+    assert found["others"] == [{"name": "WIA_NULL_DEPTH", "value": "3", "driver": "null"}]
+
+
+# -- completion --
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_knows_the_commands(shell: str, tmp_path: Path) -> None:
+    result = call("completion", shell)
+    assert result.returncode == 0
+    assert [name for name in COMMANDS if name not in result.stdout] == []
+    assert "wia devices --names" in result.stdout
+    if shutil.which(shell):
+        script = tmp_path / "script"
+        script.write_text(result.stdout)
+        subprocess.run([shell, "-n", str(script)], check=True)
+
+
+def test_bash_completes_commands_and_devices(tmp_path: Path) -> None:
+    script = tmp_path / "wia.bash"
+    script.write_text(call("completion", "bash").stdout)
+    lines = [f"source {script}"]
+    for words in (["wia", "d"], ["wia", "info", "nul"], ["wia", "env", "--j"]):
+        lines.append(f"COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}")
+        lines.append('_shtab_wia; echo "${COMPREPLY[@]}"')
+    path = f"{sysconfig.get_path('scripts')}{os.pathsep}{os.environ['PATH']}"
+    result = subprocess.run(
+        ["bash", "-c", "\n".join(lines)],
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert result.stdout.splitlines() == ["devices doctor", "null:0", "--json"]
+
+
+# -- what all share --
+
+
+def test_an_error_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["info", "nul"]) == 1
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.startswith('wia: error: no driver is named "nul"')
+    assert shown.err.count("\n") == 1
+
+
+def test_a_cause_is_shown_by_debug_only(run_python: RunPython) -> None:
+    result = run_python(RUN.format(arguments=["info", "npu"]), BROKEN)
+    assert result.returncode == 1
+    assert result.stderr.startswith("wia: error: ")
+    assert "broken on purpose" in result.stderr
+    assert result.stderr.endswith("(--debug shows the cause)\n")
+    assert result.stderr.count("\n") == 1
+    for arguments in (["--debug", "info", "npu"], ["info", "npu", "--debug"]):
+        result = run_python(RUN.format(arguments=arguments), BROKEN)
+        assert result.returncode == 1
+        assert "Traceback (most recent call last)" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["devics"], [], ["devices", "--nmes"], ["completion", "dash"], ["bench", "--rounds", "0"]],
+    ids=" ".join,
+)
+def test_wrong_usage(arguments: list[str]) -> None:
+    result = call(*arguments)
+    assert result.returncode == 2
+    assert "error:" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_every_command_has_a_parser() -> None:
+    text = make_parser().format_help()
+    assert tuple(re.findall(r"^    (\w+)\b", text, re.MULTILINE)) == COMMANDS
+
+
+def test_version_imports_nothing_heavy() -> None:
+    code = """
+import sys
+from wia._cli import main
+try:
+    main(["--version"])
+except SystemExit as end:
+    print(end.code, [name for name in ("numpy", "rich", "shtab") if name in sys.modules])
+"""
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert result.stdout == f"wia {wia.__version__}\n0 []\n"
+
+
+def test_it_is_a_module_too() -> None:
+    command = [sys.executable, "-m", "wia._cli", "--version"]
+    result = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert result.stdout == f"wia {wia.__version__}\n"
+
+
+@pytest.mark.parametrize("option", ["--json", "--verbose"])
+def test_a_reader_that_stops_is_no_error(option: str) -> None:
+    command = [sys.executable, "-m", "wia._cli", "devices", option]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stderr is not None

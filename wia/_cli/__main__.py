@@ -1,0 +1,9 @@
+"""`python -m wia._cli` is the command `wia`."""
+
+from __future__ import annotations
+
+import sys
+
+from wia._cli import main
+
+sys.exit(main())

@@ -1,0 +1,121 @@
+"""`wia info`: all that is known of one device."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import wia
+from wia._cli._output import (
+    Commands,
+    add_json,
+    print_fields,
+    print_heading,
+    print_json,
+    print_table,
+    size_text,
+)
+from wia._device import MEMORY_KINDS
+
+__all__ = ["add_device", "add_parser", "device_json", "print_device"]
+
+
+def add_parser(commands: Commands, debug: argparse.ArgumentParser) -> None:
+    """Adds the command."""
+    parser = commands.add_parser(
+        "info",
+        parents=[debug],
+        help="tell all about one device",
+        description="Tells what a device is, its memory, the operations that it has kernels for "
+        "and their dtypes.",
+    )
+    add_device(parser)
+    add_json(parser)
+    parser.set_defaults(run=_run)
+
+
+def add_device(parser: argparse.ArgumentParser) -> None:
+    """Gives a command the argument DEVICE."""
+    parser.add_argument(
+        "device",
+        nargs="?",
+        default="",
+        metavar="DEVICE",
+        help="for example npu:1; npu is npu:0; none: the default device",
+    )
+
+
+def device_json(device: wia.Device) -> dict[str, Any]:
+    """The fields of a device, with its flags and operations by name."""
+    return {
+        **device._asdict(),
+        "flags": _flags(device),
+        "operations": _operations(device),
+    }
+
+
+def print_device(device: wia.Device) -> None:
+    """Prints what a device is, and its operations."""
+    print_heading(f"{device.name}: {device.description}")
+    fields = {
+        "driver": f"{device.driver_name} {device.driver_version}",
+        "vendor": device.vendor or "-",
+        "architecture": device.architecture or "-",
+        "memory": size_text(device.total_memory_size),
+        "flags": ", ".join(_flags(device)) or "-",
+    }
+    operations = _operations(device)
+    print_fields(fields | {name: ", ".join(dtypes) for name, dtypes in operations.items()})
+
+
+def _run(options: argparse.Namespace) -> int:
+    device = wia.find_device(options.device)
+    memory = _memory(device)
+    cache = device.plan_cache()
+    if options.json:
+        kinds = {kind: info._asdict() for kind, info in memory.items()}
+        print_json({**device_json(device), "memory": kinds, "plan_cache": cache._asdict()})
+        return 0
+    print_device(device)
+    print()
+    print_table(
+        ("MEMORY", "TOTAL", "FREE"),
+        [
+            (kind.replace("_", " "), size_text(info.total_size), size_text(info.free_size))
+            for kind, info in memory.items()
+            if kind == "device" or info.total_size
+        ],
+        right=("TOTAL", "FREE"),
+    )
+    print(f"\nUp to {cache.capacity} prepared kernels are kept.")
+    return 0
+
+
+def _flags(device: wia.Device) -> list[str]:
+    return [flag.name.lower() for flag in wia.DeviceFlag if flag in device.flags and flag.name]
+
+
+def _operations(device: wia.Device) -> dict[str, list[str]]:
+    """The operations that a device has kernels for, with their dtypes."""
+    from wia.catalog import OPERATIONS
+
+    support: dict[str, list[str]] = {}
+    for entry in OPERATIONS:
+        try:
+            dtypes = device.supports(entry.number)
+        except wia.UnimplementedError:
+            continue
+        if dtypes:
+            support[entry.name] = [name for name in entry.dtypes if name in dtypes]
+    return support
+
+
+def _memory(device: wia.Device) -> dict[str, wia.MemoryInfo]:
+    """The memory kinds that a device has."""
+    kinds = {}
+    for kind in MEMORY_KINDS:
+        try:
+            kinds[kind] = device.memory(kind)
+        except (wia.NotFoundError, wia.UnimplementedError):
+            continue
+    return kinds
