@@ -64,8 +64,7 @@ static wia_status_t call_matmul(wia_context_t *context, wia_tensor_t a, wia_tens
   return wia_matmul(context, a, b, c, NULL, NULL);
 }
 
-/* -- set-up --------------------------------------------------------------------------------------
- */
+/* -- set-up ------------------------------------------------------------------------------------ */
 
 static const wia_driver_t *load(const char *path) {
   void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);

@@ -9,8 +9,7 @@
 
 enum { BURST = 1000, BURST_ROUNDS = 200, WAKE_ROUNDS = 500, IDLE_US = 200, SLEEP_MS = 200 };
 
-/* -- the peer ------------------------------------------------------------------------------------
- */
+/* -- the peer ---------------------------------------------------------------------------------- */
 
 typedef struct peer_t {
   pthread_t thread;
@@ -48,8 +47,7 @@ static void stop_peer(peer_t *peer) {
   pthread_join(peer->thread, NULL);
 }
 
-/* -- measuring -----------------------------------------------------------------------------------
- */
+/* -- measuring --------------------------------------------------------------------------------- */
 
 typedef struct work_t {
   wia_context_t *context;

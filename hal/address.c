@@ -74,8 +74,8 @@ wia_status_t wia__map_insert(wia__allocation_t *allocation) {
   const uint64_t base = base_of(allocation), last = base + (allocation->size - 1);
   wia__allocation_t *floor = NULL;
   pthread_rwlock_wrlock(&map_lock);
-  const bool bad = last < base || ((floor = find_floor(last)) &&
-                                   base_of(floor) + (floor->size - 1) >= base);
+  const bool bad =
+      last < base || ((floor = find_floor(last)) && base_of(floor) + (floor->size - 1) >= base);
   if (!bad) {
     wia__allocation_t *below, *above;
     allocation->priority = next_priority();

@@ -9,8 +9,7 @@ static wia_status_t overlap(const char *name, uint32_t output, const char *with,
 }
 
 wia_status_t wia__check_near(const char *name, const wia__tensor_t *const *operands,
-                               uint32_t input_count, uint32_t output, uint32_t i,
-                               uint64_t *aliases) {
+                             uint32_t input_count, uint32_t output, uint32_t i, uint64_t *aliases) {
   const wia__tensor_t *a = operands[input_count + output], *b = operands[i];
   if (i < input_count && a->operand.layout == b->operand.layout &&
       a->operand.address == b->operand.address) {

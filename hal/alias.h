@@ -16,9 +16,9 @@ static inline bool wia__is_apart(const wia__tensor_t *a, const wia__tensor_t *b)
 /* 8 bits an output: the input's number plus 1, or 0. Fails when an output overlaps an input in another
  * way, or another output. Operands that are left out are NULL. */
 static inline wia_status_t wia__check_aliases(const char *name,
-                                               const wia__tensor_t *const *operands,
-                                               uint32_t input_count, uint32_t output_count,
-                                               uint64_t *out_aliases) {
+                                              const wia__tensor_t *const *operands,
+                                              uint32_t input_count, uint32_t output_count,
+                                              uint64_t *out_aliases) {
   *out_aliases = 0;
   for (uint32_t o = 0; o < output_count; o++) {
     const wia__tensor_t *output = operands[input_count + o];

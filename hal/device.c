@@ -17,8 +17,7 @@ enum {
 
 static const uint64_t KNOWN_DTYPES = (UINT64_C(1) << WIA_DTYPE_COUNT) - 2; /* bit 0 is NONE */
 
-/* -- opening -------------------------------------------------------------------------------------
- */
+/* -- opening ----------------------------------------------------------------------------------- */
 
 /* Refuses what the rest of the library could not work with. */
 static wia_status_t check_info(const wia__device_t *device, const wia_memory_kind_info_t *kind) {
@@ -176,8 +175,7 @@ void wia__unlock_device(wia__device_t *device) {
   if (device->flags & WIA_DEVICE_SERIAL) pthread_mutex_unlock(&device->serial);
 }
 
-/* -- what it is and can do -----------------------------------------------------------------------
- */
+/* -- what it is and can do --------------------------------------------------------------------- */
 
 static wia_status_t get_total_size(wia__device_t *device, uint64_t *out_size) {
   wia_memory_kind_info_t kind = {.struct_size = sizeof kind};

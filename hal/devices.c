@@ -26,8 +26,7 @@ wia_status_t wia__count_devices(wia__driver_t *driver, uint32_t *out_count) {
   return WIA_STATUS_OK;
 }
 
-/* -- one by its name -----------------------------------------------------------------------------
- */
+/* -- one by its name --------------------------------------------------------------------------- */
 
 static wia_status_t find_ordinal(wia__driver_t *driver, uint32_t ordinal, int32_t *out_id) {
   uint32_t count;
@@ -69,8 +68,7 @@ WIA_API wia_status_t wia_find_device(const char *name, int32_t *out_device_id) {
   WIA__CALL(find_device(name, out_device_id));
 }
 
-/* -- all -----------------------------------------------------------------------------------------
- */
+/* -- all --------------------------------------------------------------------------------------- */
 
 /* The driver of a slot with the number of its devices, 0 when it can't be had. What is wrong goes
  * to the load report and not to the caller, who gets the others. */

@@ -43,8 +43,7 @@ static bool take_found(found_t *found) {
   return !found->failed;
 }
 
-/* -- manifests -----------------------------------------------------------------------------------
- */
+/* -- manifests --------------------------------------------------------------------------------- */
 
 static void add_broken(found_t *found, const char *name, const char *source, const char *message) {
   wia__record_t *record = wia__make_record(WIA_DRIVER_KIND_NATIVE, name, source);
@@ -153,8 +152,7 @@ wia_status_t wia__discover_native(void) {
   return taken ? WIA_STATUS_OK : WIA_STATUS_RESOURCE_EXHAUSTED;
 }
 
-/* -- entry points --------------------------------------------------------------------------------
- */
+/* -- entry points ------------------------------------------------------------------------------ */
 
 static const char *copy(const char *text) { return text != NULL ? wia__text("%s", text) : ""; }
 

@@ -11,8 +11,8 @@ static void cancel(wia__queue_t *queue, const char *why) {
   const wia__failure_t failure = {.status = WIA_STATUS_CANCELLED,
                                   .message = (char *)(uintptr_t)why};
   wia__copy_failure(&queue->failure, &failure);
-  queue->failed_sequence = queue->waiting ? atomic_load(&queue->completed) + 1
-                                          : queue->first->sequence;
+  queue->failed_sequence =
+      queue->waiting ? atomic_load(&queue->completed) + 1 : queue->first->sequence;
   queue->interrupted = true;
   pthread_cond_signal(&queue->work);
 }

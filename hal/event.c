@@ -205,8 +205,7 @@ static wia_status_t call_on_event(wia_event_t *event, wia_event_fn_t function, v
   return status;
 }
 
-WIA_API wia_status_t wia_call_on_event(wia_event_t *event, wia_event_fn_t function,
-                                       void *context) {
+WIA_API wia_status_t wia_call_on_event(wia_event_t *event, wia_event_fn_t function, void *context) {
   WIA__CALL(call_on_event(event, function, context));
 }
 

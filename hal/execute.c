@@ -25,15 +25,15 @@ static wia_status_t place_operands(const wia__op_t *op, const void *inputs, uint
 static wia_status_t execute(wia_context_t *context, wia_op_t number, const wia_tensor_t *inputs,
                             uint32_t input_count, const wia_tensor_t *outputs,
                             uint32_t output_count, const wia_attribute_t *attributes,
-                            uint32_t attribute_count, wia_stream_t *stream,
-                            wia__plan_t **out_plan, wia_scalar_t *out_scalars) {
+                            uint32_t attribute_count, wia_stream_t *stream, wia__plan_t **out_plan,
+                            wia_scalar_t *out_scalars) {
   const wia__op_t *op = NULL;
   wia_tensor_t operands[WIA_MAX_OPERANDS];
   wia_scalar_t words[WIA__MAX_WORDS];
   wia_status_t status = wia__resolve_op(number, &op);
   if (!status)
-    status = place_operands(op, inputs, input_count, outputs, output_count, sizeof *operands,
-                            operands);
+    status =
+        place_operands(op, inputs, input_count, outputs, output_count, sizeof *operands, operands);
   if (!status)
     status = wia__words_of_attributes(op, attributes, attribute_count, words, out_scalars);
   if (status) return status;
@@ -68,18 +68,19 @@ static wia_status_t execute_views(wia_context_t *context, wia_op_t number, const
   wia_scalar_t words[WIA__MAX_WORDS], scalars[WIA__MAX_SCALARS];
   wia_status_t status = wia__resolve_op(number, &op);
   if (!status)
-    status = place_operands(op, inputs, input_count, outputs, output_count, sizeof *operands,
-                            operands);
+    status =
+        place_operands(op, inputs, input_count, outputs, output_count, sizeof *operands, operands);
   if (!status) status = wia__words_of_attributes(op, attributes, attribute_count, words, scalars);
   if (status) return status;
   const wia__call_t call = {context, op, NULL, operands, words, scalars, stream};
   return wia__run_call(&call);
 }
 
-WIA_API wia_status_t wia_execute_views(wia_context_t *context, wia_op_t op, const wia_view_t *inputs,
-                                       uint32_t input_count, const wia_view_t *outputs,
-                                       uint32_t output_count, const wia_attribute_t *attributes,
-                                       uint32_t attribute_count, wia_stream_t *stream) {
+WIA_API wia_status_t wia_execute_views(wia_context_t *context, wia_op_t op,
+                                       const wia_view_t *inputs, uint32_t input_count,
+                                       const wia_view_t *outputs, uint32_t output_count,
+                                       const wia_attribute_t *attributes, uint32_t attribute_count,
+                                       wia_stream_t *stream) {
   WIA__CALL(execute_views(context, op, inputs, input_count, outputs, output_count, attributes,
                           attribute_count, stream));
 }
@@ -121,14 +122,13 @@ static wia_status_t matmul_strided(wia_context_t *context, const void *a, const 
                      "m, n, k, batch are %lld, %lld, %lld, %lld; expected 0 or more",
                      (long long)dims.m, (long long)dims.n, (long long)dims.k, (long long)batch);
   int64_t stride_c = dims.stride_c;
-  if (stride_c == 0 &&
-      __builtin_mul_overflow(dims.m, dims.ldc ? dims.ldc : dims.n, &stride_c))
+  if (stride_c == 0 && __builtin_mul_overflow(dims.m, dims.ldc ? dims.ldc : dims.n, &stride_c))
     return wia__fail(WIA_STATUS_INVALID_ARGUMENT, "m * ldc overflows 63 bits");
   matrix_t ma, mb, mc;
   status = make_matrix("a", batch, dims.stride_a, dims.m, dims.k, dims.lda, dims.transpose_a, &ma);
   if (!status)
-    status = make_matrix("b", batch, dims.stride_b, dims.k, dims.n, dims.ldb, dims.transpose_b,
-                         &mb);
+    status =
+        make_matrix("b", batch, dims.stride_b, dims.k, dims.n, dims.ldb, dims.transpose_b, &mb);
   if (!status) status = make_matrix("c", batch, stride_c, dims.m, dims.n, dims.ldc, 0, &mc);
   if (status) return status;
   /* without a batch the matrices are plain ones, which every driver has a kernel for */

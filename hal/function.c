@@ -48,9 +48,8 @@ static wia_status_t enqueue_host_function(wia_stream_t *stream, wia_host_fn_t fu
   if (status) return status;
   call_t *self = calloc(1, sizeof *self);
   if (!self) return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no memory for queued work");
-  *self = (call_t){.item = {.run = run_call, .end = end_call},
-                   .function = function,
-                   .context = context};
+  *self = (call_t){
+      .item = {.run = run_call, .end = end_call}, .function = function, .context = context};
   return wia__enqueue(queue, &self->item, accept_call);
 }
 

@@ -7,7 +7,7 @@
 typedef struct wia__layout_t {
   wia_tensor_layout_t public_layout; /* first: the two pointers convert into each other */
   wia__object_t object;
-  uint64_t size; /* bytes of the elements, packed */
+  uint64_t size;              /* bytes of the elements, packed */
   struct wia__layout_t *next; /* in its bucket */
   uint64_t hash;
   int64_t dimensions[]; /* shape, then strides */

@@ -29,8 +29,7 @@ bool wia__refuse(wia__refusal_t *out_refusal, wia_status_t status, const char *f
   return false;
 }
 
-/* -- with the mutex held -------------------------------------------------------------------------
- */
+/* -- with the mutex held ----------------------------------------------------------------------- */
 
 bool wia__refuse_as(wia__refusal_t *out_refusal, const wia__record_t *record) {
   wia__refuse(out_refusal, record->shown.status, "%s", record->shown.message);
@@ -126,8 +125,7 @@ static void install_offer(const library_t *library, wia__record_t *asked) {
     wia__refuse_record(asked, WIA_STATUS_NOT_FOUND, explain_misnamed(asked, offer), "");
 }
 
-/* -- kinds of drivers; outside the mutex ---------------------------------------------------------
- */
+/* -- kinds of drivers; outside the mutex ------------------------------------------------------- */
 
 static bool refuse_no_memory(wia__refusal_t *out_refusal) {
   return wia__refuse(out_refusal, WIA_STATUS_RESOURCE_EXHAUSTED,
@@ -213,8 +211,7 @@ static bool load_python(wia__record_t *record, wia__refusal_t *out_refusal) {
   return loaded;
 }
 
-/* -- one load per record -------------------------------------------------------------------------
- */
+/* -- one load per record ----------------------------------------------------------------------- */
 
 /* Whether this thread works, at any remove, for the loading of the record: waiting for it would
  * never end. */

@@ -28,8 +28,7 @@ typedef struct reader_t {
   uint32_t lines_of_keys[KEY_COUNT];
 } reader_t;
 
-/* -- the file ------------------------------------------------------------------------------------
- */
+/* -- the file ---------------------------------------------------------------------------------- */
 
 /* Opening doesn't wait for the other end of a pipe. NULL: *out_problem is set. */
 static char *read_file(const char *path, size_t *out_size, const char **out_problem) {
@@ -64,8 +63,7 @@ static char *read_file(const char *path, size_t *out_size, const char **out_prob
   return text;
 }
 
-/* -- lines ---------------------------------------------------------------------------------------
- */
+/* -- lines ------------------------------------------------------------------------------------- */
 
 /* Without the white space on both ends, in place. */
 static char *trim(char *text) {
@@ -206,8 +204,7 @@ bool wia__read_manifest(const char *path, wia__manifest_t *out_manifest, const c
   return false;
 }
 
-/* -- folders -------------------------------------------------------------------------------------
- */
+/* -- folders ----------------------------------------------------------------------------------- */
 
 static int is_manifest(const struct dirent *entry) {
   const size_t length = strlen(entry->d_name), tail = sizeof suffix - 1;

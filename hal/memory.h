@@ -24,7 +24,7 @@ typedef struct wia__allocation_t {
   wia_operand_t memory; /* at the allocation's first byte */
   uint64_t size;
   int32_t kind;
-  uint32_t owned; /* 1: by a tensor, so wia_free() refuses it */
+  uint32_t owned;                         /* 1: by a tensor, so wia_free() refuses it */
   struct wia__allocation_t *left, *right; /* in the map of addresses */
   uint64_t priority;
   _Atomic uint32_t pending; /* number of marks, some of which may be done by now */
@@ -68,7 +68,8 @@ void wia__map_remove(wia__allocation_t *allocation);
 static inline wia_operand_t wia__operand_at(const wia__allocation_t *allocation, uint64_t address) {
   return (wia_operand_t){.address = address,
                          .memory = allocation->memory.memory,
-                         .offset = allocation->memory.offset + (address - allocation->memory.address)};
+                         .offset =
+                             allocation->memory.offset + (address - allocation->memory.address)};
 }
 
 #endif

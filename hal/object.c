@@ -170,7 +170,8 @@ void wia__collect_some(wia__thread_t *self) {
 /* -- handles ------------------------------------------------------------------------------------- */
 
 static slot_t *find_slot(uint32_t index) {
-  slot_t *chunk = atomic_load_explicit(&wia__chunks[index >> WIA__CHUNK_BITS], memory_order_acquire);
+  slot_t *chunk =
+      atomic_load_explicit(&wia__chunks[index >> WIA__CHUNK_BITS], memory_order_acquire);
   return chunk ? &chunk[index & (CHUNK_SIZE - 1)] : NULL;
 }
 

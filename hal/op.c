@@ -51,9 +51,8 @@ static wia_status_t check_given(const wia__op_t *op, const wia_shape_t *given,
         memcmp(given[i].shape, expected[i].shape, given[i].rank * sizeof given[i].shape[0]) == 0)
       continue;
     char was[WIA__SHAPE_TEXT], wanted[WIA__SHAPE_TEXT];
-    return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
-                     "%s: the output %s has shape %s; expected %s", op->name, name,
-                     wia__format_shape(was, given[i].shape, given[i].rank),
+    return wia__fail(WIA_STATUS_INVALID_ARGUMENT, "%s: the output %s has shape %s; expected %s",
+                     op->name, name, wia__format_shape(was, given[i].shape, given[i].rank),
                      wia__format_shape(wanted, expected[i].shape, expected[i].rank));
   }
   return WIA_STATUS_OK;
@@ -91,8 +90,8 @@ static wia_status_t infer_outputs(wia_op_t number, const wia_shape_t *inputs, ui
   if (!inputs && input_count) return wia__null("inputs");
   if (!out_shapes) return wia__null("out_shapes");
   if (output_count != op->output_count)
-    return wia__fail(WIA_STATUS_INVALID_ARGUMENT, "%s has %u outputs; output_count is %u",
-                     op->name, op->output_count, output_count);
+    return wia__fail(WIA_STATUS_INVALID_ARGUMENT, "%s has %u outputs; output_count is %u", op->name,
+                     op->output_count, output_count);
   wia_scalar_t words[WIA__MAX_WORDS], scalars[WIA__MAX_SCALARS];
   status = wia__words_of_attributes(op, attributes, attribute_count, words, scalars);
   if (status) return status;

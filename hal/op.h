@@ -5,7 +5,7 @@
 #include "status.h"
 
 enum {
-  WIA__MAX_WORDS = 40,  /* attribute words of one operation */
+  WIA__MAX_WORDS = 40, /* attribute words of one operation */
   WIA__MAX_SCALARS = 32,
   WIA__FIELD_NONE = 0, /* not in the config struct */
   WIA__FIELD_U32 = 1,
@@ -14,7 +14,8 @@ enum {
   WIA__FIELD_U64 = 4,
   WIA__FIELD_F64 = 5,
   WIA__OPTION_REQUEST = 1, /* an option that goes into the request to the driver */
-  WIA__OPTION_IN_CALL = 2  /* one that the function in ops.h carries out: no list or request has it */
+  WIA__OPTION_IN_CALL =
+      2 /* one that the function in ops.h carries out: no list or request has it */
 };
 
 /* An attribute, option or scalar. Attributes and options are kept as words: one for a single value,
@@ -22,17 +23,17 @@ enum {
  * -1 when it is not given). */
 typedef struct wia__attribute_spec_t {
   const char *name;
-  int32_t type;         /* WIA_ATTRIBUTE_INT64, _FLOAT64 or _DTYPE */
-  uint32_t count;       /* 1, or the (largest) length of the list */
-  uint32_t variable;    /* 1: a list of any length up to count */
-  uint32_t word;        /* the first one */
-  uint32_t field;       /* WIA__FIELD_*: the C type in the config struct */
-  uint32_t offset;      /* of the field */
-  uint32_t length_offset;   /* of the uint32_t that has the length of a variable list */
-  uint32_t zero_is_default; /* a zero in the config struct (per list element) is the default */
-  uint32_t option;          /* WIA__OPTION_*; 0: an attribute */
+  int32_t type;               /* WIA_ATTRIBUTE_INT64, _FLOAT64 or _DTYPE */
+  uint32_t count;             /* 1, or the (largest) length of the list */
+  uint32_t variable;          /* 1: a list of any length up to count */
+  uint32_t word;              /* the first one */
+  uint32_t field;             /* WIA__FIELD_*: the C type in the config struct */
+  uint32_t offset;            /* of the field */
+  uint32_t length_offset;     /* of the uint32_t that has the length of a variable list */
+  uint32_t zero_is_default;   /* a zero in the config struct (per list element) is the default */
+  uint32_t option;            /* WIA__OPTION_*; 0: an attribute */
   const char *const *choices; /* of an option: what a request calls each value; 0 is NULL */
-  int64_t minimum, maximum; /* of INT64 values; checked at the border */
+  int64_t minimum, maximum;   /* of INT64 values; checked at the border */
 } wia__attribute_spec_t;
 
 typedef struct wia__infer_t wia__infer_t;
@@ -44,7 +45,7 @@ typedef struct wia__op_t {
   wia_op_t op;
   const char *name, *family;
   wia__infer_fn_t infer;
-  uint64_t dtypes; /* of the first input */
+  uint64_t dtypes;     /* of the first input */
   uint32_t same_dtype; /* 1: all inputs that are present have the dtype of the first */
   uint32_t min_input_count, max_input_count; /* inputs beyond the first number may be left out */
   uint32_t output_count;

@@ -44,8 +44,7 @@ static void copy_defaults(const wia__op_t *op, wia_scalar_t *words, wia_scalar_t
   if (op->scalar_count) memcpy(scalars, op->default_scalars, op->scalar_count * sizeof *scalars);
 }
 
-/* -- config structs ------------------------------------------------------------------------------
- */
+/* -- config structs ---------------------------------------------------------------------------- */
 
 static size_t field_size(uint32_t field) {
   return field == WIA__FIELD_U32 || field == WIA__FIELD_I32 ? 4 : 8;
@@ -148,8 +147,7 @@ wia_status_t wia__words_of_config(const wia__op_t *op, const void *config, wia_s
   return check_reserved(op, bytes);
 }
 
-/* -- lists of attributes -------------------------------------------------------------------------
- */
+/* -- lists of attributes ----------------------------------------------------------------------- */
 
 /* Options that the generated function carries out itself are in no list. */
 static const wia__attribute_spec_t *find_spec(const wia__op_t *op, const char *name,

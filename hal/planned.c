@@ -9,8 +9,8 @@
 
 typedef struct planned_t {
   wia__object_t object;
-  wia__plan_t *plan; /* with a reference */
-  uint32_t scalar_count; /* those that a launch may give */
+  wia__plan_t *plan;                      /* with a reference */
+  uint32_t scalar_count;                  /* those that a launch may give */
   wia_scalar_t scalars[WIA__MAX_SCALARS]; /* theirs, then the fixed ones */
 } planned_t;
 
@@ -99,15 +99,14 @@ static wia_status_t refuse_operand(const wia__plan_t *plan, wia_tensor_t handle,
                      plan->name, i, tensor->device->name, plan->device->name);
   const wia_tensor_layout_t *was = tensor->operand.layout, *wanted = plan->layouts[i];
   char was_text[WIA__SHAPE_TEXT], wanted_text[WIA__SHAPE_TEXT];
-  return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
-                   "%s: operand %u is %s %s; the plan was made for %s %s%s", plan->name, i,
-                   wia_get_dtype_name(was->dtype),
-                   wia__format_shape(was_text, was->shape, was->rank),
-                   wia_get_dtype_name(wanted->dtype),
-                   wia__format_shape(wanted_text, wanted->shape, wanted->rank),
-                   was->dtype == wanted->dtype && was->rank == wanted->rank
-                       ? " and other strides, if the shape is the same"
-                       : "");
+  return wia__fail(
+      WIA_STATUS_INVALID_ARGUMENT, "%s: operand %u is %s %s; the plan was made for %s %s%s",
+      plan->name, i, wia_get_dtype_name(was->dtype),
+      wia__format_shape(was_text, was->shape, was->rank), wia_get_dtype_name(wanted->dtype),
+      wia__format_shape(wanted_text, wanted->shape, wanted->rank),
+      was->dtype == wanted->dtype && was->rank == wanted->rank
+          ? " and other strides, if the shape is the same"
+          : "");
 }
 
 static inline wia_status_t execute_plan(wia_plan_t *handle, const wia_tensor_t *handles,
@@ -118,8 +117,9 @@ static inline wia_status_t execute_plan(wia_plan_t *handle, const wia_tensor_t *
   wia__plan_t *plan = planned->plan;
   const uint32_t count = plan->input_count + plan->output_count;
   if (operand_count != count || !handles)
-    return wia__fail(WIA_STATUS_INVALID_ARGUMENT, "%s: %u operands; expected %u inputs and %u "
-                                                  "outputs",
+    return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                     "%s: %u operands; expected %u inputs and %u "
+                     "outputs",
                      plan->name, handles ? operand_count : 0, plan->input_count,
                      plan->output_count);
   const wia__tensor_t *operands[WIA_MAX_OPERANDS];

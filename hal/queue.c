@@ -123,8 +123,7 @@ void wia__wake_queue(wia__queue_t *queue) {
 static void stop_at_exit(void) { wia__stop_streams(EXIT_TIMEOUT_S * INT64_C(1000000000)); }
 static void register_exit(void) { atexit(stop_at_exit); }
 
-wia_status_t wia__create_queue(wia__device_t *device, int32_t priority,
-                               wia__queue_t **out_queue) {
+wia_status_t wia__create_queue(wia__device_t *device, int32_t priority, wia__queue_t **out_queue) {
   pthread_once(&exit_once, register_exit);
   wia__queue_t *queue = calloc(1, sizeof *queue);
   if (!queue || wia__init_condition(&queue->work) != 0) {

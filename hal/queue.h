@@ -19,13 +19,13 @@ struct wia__queue_t {
   wia__failure_t failure; /* status OK: none */
   uint64_t failed_sequence;
   uint32_t waiters;
-  bool idle;    /* the worker waits for an item */
-  bool running; /* an item is out of the queue */
-  bool waiting; /* that item waits for a point */
+  bool idle;        /* the worker waits for an item */
+  bool running;     /* an item is out of the queue */
+  bool waiting;     /* that item waits for a point */
   bool interrupted; /* the item that waits for a point is to end; set with a failure */
   uint32_t resets;  /* that are going on: nothing new is taken */
-  bool closed;  /* the stream is destroyed: the worker ends when the queue is empty */
-  bool stopped; /* the process ends */
+  bool closed;      /* the stream is destroyed: the worker ends when the queue is empty */
+  bool stopped;     /* the process ends */
   wia__queue_t *previous_queue, *next_queue;
 };
 

@@ -30,8 +30,7 @@ extern pthread_cond_t wia__records_changed;
 /* A record that is FOUND and in no list yet. NULL: no memory. The strings are kept, not copied. */
 wia__record_t *wia__make_record(int32_t kind, const char *name, const char *source);
 
-/* -- with the mutex held -------------------------------------------------------------------------
- */
+/* -- with the mutex held ----------------------------------------------------------------------- */
 
 /* Appends a record and decides what it is: owner of its name, disabled, duplicate or refused. */
 void wia__add_record(wia__record_t *record);

@@ -14,8 +14,7 @@ static bool refuse_search(wia__refusal_t *out_refusal) {
   return wia__refuse(out_refusal, WIA_STATUS_RESOURCE_EXHAUSTED, "no memory to look for drivers");
 }
 
-/* -- by name -------------------------------------------------------------------------------------
- */
+/* -- by name ----------------------------------------------------------------------------------- */
 
 static wia__record_t *find_owner(const char *name) {
   pthread_mutex_lock(&wia__records_mutex);
@@ -86,8 +85,7 @@ bool wia__load_driver(const char *name, wia__slot_t **out_slot, wia__refusal_t *
   return record != NULL && load_slot(record, out_slot, out_refusal);
 }
 
-/* -- the default driver --------------------------------------------------------------------------
- */
+/* -- the default driver ------------------------------------------------------------------------ */
 
 bool wia__load_default(wia__slot_t **out_slot, wia__refusal_t *out_refusal) {
   if (wia__discover_native() != WIA_STATUS_OK) return refuse_search(out_refusal);
@@ -134,8 +132,7 @@ wia_status_t wia__get_driver(int32_t number, wia__driver_t **out_driver) {
   return WIA_STATUS_OK;
 }
 
-/* -- registration --------------------------------------------------------------------------------
- */
+/* -- registration ------------------------------------------------------------------------------ */
 
 /* Names that are announced elsewhere are taken, so they are looked for first; Python is asked only
  * when it runs. */

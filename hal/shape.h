@@ -26,8 +26,7 @@ wia_status_t wia__infer_broadcast(const wia__infer_t *call);
 wia_status_t wia__infer_transpose(const wia__infer_t *call);
 wia_status_t wia__infer_reshape(const wia__infer_t *call);
 
-/* -- what rules are made of ---------------------------------------------------------------------
- */
+/* -- what rules are made of -------------------------------------------------------------------- */
 
 /* Whether an input is there. */
 static inline bool wia__has_input(const wia__infer_t *call, uint32_t index) {

@@ -16,8 +16,7 @@ typedef struct wia__slot_t {
 /* NULL: nobody was given that number. Slot 0 always is. Takes no lock. */
 wia__slot_t *wia__get_slot(int32_t number);
 
-/* -- with wia__records_mutex held ----------------------------------------------------------------
- */
+/* -- with wia__records_mutex held -------------------------------------------------------------- */
 
 /* The slot of a record that owns its name, given now if it has none. NULL: none left, or no memory.
  */

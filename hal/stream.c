@@ -31,8 +31,8 @@ static wia_status_t create_stream(wia_stream_t **out_stream, wia_context_t *cont
   if (!out_stream) return wia__null("out_stream");
   wia_stream_config_t config = {0};
   wia__device_t *device = NULL;
-  wia_status_t status = wia__read_struct(given, &config, sizeof config, sizeof config,
-                                         "WIA_STREAM_CONFIG_INIT");
+  wia_status_t status =
+      wia__read_struct(given, &config, sizeof config, sizeof config, "WIA_STREAM_CONFIG_INIT");
   if (!status) status = wia__context_device(context, &device);
   if (status) return status;
   if (config.priority < 0 || config.priority > WIA__PRIORITY_LEAST)

@@ -73,8 +73,9 @@ static wia_status_t allocate_tensor(wia_context_t *context, const int64_t *shape
                      out_tensor);
 }
 
-WIA_API wia_status_t wia_allocate_tensor(wia_context_t *context, const int64_t *shape, uint32_t rank,
-                                         wia_dtype_t dtype, wia_tensor_t *out_tensor) {
+WIA_API wia_status_t wia_allocate_tensor(wia_context_t *context, const int64_t *shape,
+                                         uint32_t rank, wia_dtype_t dtype,
+                                         wia_tensor_t *out_tensor) {
   WIA__CALL(allocate_tensor(context, shape, rank, dtype, out_tensor));
 }
 
@@ -90,25 +91,23 @@ static wia_status_t check_reach(const wia__layout_t *layout, const wia__allocati
       (uint64_t)last <= allocation->size)
     return WIA_STATUS_OK;
   char text[WIA__SHAPE_TEXT];
-  return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
-                   "%s: shape %s of %s with these strides reaches bytes %lld to %lld from offset "
-                   "%lld, outside the allocation of %llu bytes on %s",
-                   argument,
-                   wia__format_shape(text, layout->public_layout.shape, layout->public_layout.rank),
-                   wia_get_dtype_name(layout->public_layout.dtype),
-                   (long long)layout->public_layout.span_begin,
-                   (long long)layout->public_layout.span_end, (long long)offset,
-                   (unsigned long long)allocation->size, allocation->device->name);
+  return wia__fail(
+      WIA_STATUS_INVALID_ARGUMENT,
+      "%s: shape %s of %s with these strides reaches bytes %lld to %lld from offset "
+      "%lld, outside the allocation of %llu bytes on %s",
+      argument, wia__format_shape(text, layout->public_layout.shape, layout->public_layout.rank),
+      wia_get_dtype_name(layout->public_layout.dtype), (long long)layout->public_layout.span_begin,
+      (long long)layout->public_layout.span_end, (long long)offset,
+      (unsigned long long)allocation->size, allocation->device->name);
 }
 
 static wia_status_t check_alignment(wia_dtype_t dtype, uint64_t address, const char *argument) {
   uint64_t size = (wia_get_dtype_bits(dtype) + 7) / 8;
   if (dtype == WIA_COMPLEX64 || dtype == WIA_COMPLEX128) size /= 2;
   if (address % size == 0) return WIA_STATUS_OK;
-  return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
-                   "%s (%#llx) is not aligned to an element of %s, %llu bytes", argument,
-                   (unsigned long long)address, wia_get_dtype_name(dtype),
-                   (unsigned long long)size);
+  return wia__fail(
+      WIA_STATUS_INVALID_ARGUMENT, "%s (%#llx) is not aligned to an element of %s, %llu bytes",
+      argument, (unsigned long long)address, wia_get_dtype_name(dtype), (unsigned long long)size);
 }
 
 /* The allocation that a layout at address lies in, on the device; NULL if it has no element. */

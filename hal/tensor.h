@@ -8,7 +8,7 @@
 typedef struct wia__tensor_t {
   wia__object_t object;
   wia_operand_t operand; /* its layout is the public part of the tensor's, with a reference */
-  uint64_t begin, end;   /* addresses of the bytes that it reaches; equal when there is no element */
+  uint64_t begin, end; /* addresses of the bytes that it reaches; equal when there is no element */
   wia__device_t *device;
   wia__allocation_t *allocation; /* NULL when there is no element; with a reference */
   uint32_t borrowed;             /* 1: without a use of the memory, which somebody else frees */

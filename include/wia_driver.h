@@ -43,7 +43,7 @@ typedef struct wia_operand_t {
 /* What one launch of a kernel gets. Valid during the call only. */
 typedef struct wia_kernel_args_t {
   uint32_t struct_size;
-  uint32_t flags; /* 0 */
+  uint32_t flags;                /* 0 */
   const wia_operand_t *operands; /* inputs, then outputs */
   uint32_t input_count, output_count;
   const wia_scalar_t *scalars; /* in the order of the group */
@@ -71,10 +71,10 @@ typedef struct wia_cost_t {
 /* Zeroed by the library but for struct_size and costs of -1, filled by prepare. */
 typedef struct wia_driver_kernel_t {
   uint32_t struct_size;
-  uint32_t flags; /* WIA_KERNEL_* */
-  wia_kernel_fn_t fn;                          /* R */
+  uint32_t flags;     /* WIA_KERNEL_* */
+  wia_kernel_fn_t fn; /* R */
   void *state;
-  void (*release)(void *state);                /* O: nothing. Never while a launch is running */
+  void (*release)(void *state);                 /* O: nothing. Never while a launch is running */
   uint64_t workspace_size, workspace_alignment; /* 0: none; 64 */
   wia_cost_t cost;
   const char *name; /* O: the operation's; lives as long as the kernel */
@@ -110,7 +110,7 @@ typedef struct wia_driver_device_info_t {
 
 typedef struct wia_memory_kind_info_t {
   uint32_t struct_size;
-  int32_t kind; /* WIA_MEMORY_* */
+  int32_t kind;                   /* WIA_MEMORY_* */
   uint64_t total_size, free_size; /* 0: not known */
 } wia_memory_kind_info_t;
 
@@ -122,7 +122,13 @@ typedef struct wia_copy_t {
 
 /* -- what the library gives a driver ------------------------------------------------------------- */
 
-enum { WIA_LOG_NONE = 0, WIA_LOG_ERROR = 1, WIA_LOG_WARNING = 2, WIA_LOG_INFO = 3, WIA_LOG_DEBUG = 4 };
+enum {
+  WIA_LOG_NONE = 0,
+  WIA_LOG_ERROR = 1,
+  WIA_LOG_WARNING = 2,
+  WIA_LOG_INFO = 3,
+  WIA_LOG_DEBUG = 4
+};
 
 typedef struct wia_host_t {
   uint32_t struct_size;
@@ -148,7 +154,8 @@ struct wia_driver_t {
   wia_driver_self_t self;
 
   /* R, cheap: may be called again and then tell another number. */
-  wia_status_t (*count_devices)(wia_driver_self_t self, uint32_t *out_count, wia_error_t *out_error);
+  wia_status_t (*count_devices)(wia_driver_self_t self, uint32_t *out_count,
+                                wia_error_t *out_error);
   /* R: index is below the count. Opened at first use and kept to the end of the process. */
   wia_status_t (*open_device)(wia_driver_self_t self, uint32_t index,
                               wia_driver_device_t *out_device, wia_error_t *out_error);
@@ -173,8 +180,8 @@ struct wia_driver_t {
                           wia_driver_kernel_t *out_kernel, wia_error_t *out_error);
 
   /* O: UNIMPLEMENTED. Writes the dtypes of an operation, one bit each: see wia_get_device_support().*/
-  wia_status_t (*get_support)(wia_driver_device_t device, const char *op_name,
-                              uint64_t *out_dtypes, wia_error_t *out_error);
+  wia_status_t (*get_support)(wia_driver_device_t device, const char *op_name, uint64_t *out_dtypes,
+                              wia_error_t *out_error);
   /* O: the library copies the pattern from the host. Complete on return. */
   wia_status_t (*fill)(wia_driver_device_t device, const wia_operand_t *target, uint64_t size,
                        const void *pattern, uint32_t pattern_size, wia_error_t *out_error);
@@ -190,7 +197,7 @@ typedef struct wia_negotiation_t {
   uint32_t driver_major, driver_minor; /* out: WIA_DRIVER_ABI_MAJOR, WIA_DRIVER_ABI_MINOR */
   uint32_t driver_count;               /* out */
   const wia_host_t *host;
-  const wia_driver_t *const *drivers;  /* out */
+  const wia_driver_t *const *drivers; /* out */
 } wia_negotiation_t;
 
 /* Exported by a driver library as wia_negotiate_driver. Called once. */

@@ -12,13 +12,11 @@ typedef struct axis_t {
  * input, or, as argmax may, lacks the axis. */
 static axis_t make_axis(const sample_node_t *node, int64_t axis) {
   const wia_tensor_layout_t *input = node->inputs[0], *output = node->output;
-  if (axis < 0)
-    axis += input->rank;
+  if (axis < 0) axis += input->rank;
   int64_t shape[WIA_MAX_RANK], inputs[WIA_MAX_RANK], outputs[WIA_MAX_RANK];
   uint32_t rank = 0;
   for (uint32_t i = 0; i < input->rank; i++) {
-    if (i == axis)
-      continue;
+    if (i == axis) continue;
     shape[rank] = input->shape[i];
     inputs[rank] = sample_stride(input, i);
     outputs[rank] = sample_stride(output, output->rank == input->rank ? i : rank);
@@ -28,8 +26,7 @@ static axis_t make_axis(const sample_node_t *node, int64_t axis) {
   if (input->rank > 0) {
     result.length = input->shape[axis];
     result.input = sample_stride(input, (uint32_t)axis);
-    if (output->rank == input->rank)
-      result.output = sample_stride(output, (uint32_t)axis);
+    if (output->rank == input->rank) result.output = sample_stride(output, (uint32_t)axis);
   }
   sample_start_walk(&result.walk, shape, rank);
   sample_add_strides(&result.walk, inputs);
@@ -44,16 +41,14 @@ static wia_status_t run(const axis_t *s, const wia_kernel_args_t *args, sample_r
   return WIA_STATUS_OK;
 }
 
-/* -- softmax -------------------------------------------------------------------------------------
- */
+/* -- softmax ----------------------------------------------------------------------------------- */
 
 /* In place is fine: each element is read before its place is written. NaN spreads by exp(). */
 static void softmax(const axis_t *s, const char *input, char *output) {
   float largest = -INFINITY;
   for (int64_t i = 0; i < s->length; i++) {
     const float value = *(const float *)(input + i * s->input);
-    if (value > largest)
-      largest = value;
+    if (value > largest) largest = value;
   }
   double sum = 0;
   for (int64_t i = 0; i < s->length; i++) {
@@ -68,8 +63,7 @@ static void softmax(const axis_t *s, const char *input, char *output) {
 }
 
 static void softmax_row(const void *context, char *const *p, const int64_t *s, int64_t count) {
-  for (int64_t i = 0; i < count; i++)
-    softmax(context, p[0] + i * s[0], p[1] + i * s[1]);
+  for (int64_t i = 0; i < count; i++) softmax(context, p[0] + i * s[0], p[1] + i * s[1]);
 }
 
 static wia_status_t run_softmax(void *state, const wia_kernel_args_t *args) {
@@ -82,8 +76,7 @@ wia_status_t sample_prepare_softmax(sample_node_t *node, wia_driver_kernel_t *ou
                        sizeof axis, out_kernel);
 }
 
-/* -- argmax --------------------------------------------------------------------------------------
- */
+/* -- argmax ------------------------------------------------------------------------------------ */
 
 /* The first NaN wins, else the first of the largest. */
 static int64_t argmax(const axis_t *s, const char *input) {

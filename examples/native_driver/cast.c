@@ -6,8 +6,7 @@
  * range is a power of two and hence exact as a float, which that at its end isn't. */
 #define DEFINE_SATURATE(T, minimum, maximum, above)                                                \
   static inline T saturate_##T(float x) {                                                          \
-    if (x != x)                                                                                    \
-      return 0;                                                                                    \
+    if (x != x) return 0;                                                                          \
     return x < (float)(minimum) ? (minimum) : x >= (above) ? (maximum) : (T)x;                     \
   }
 DEFINE_SATURATE(int32_t, INT32_MIN, INT32_MAX, 0x1p31F)
@@ -55,8 +54,7 @@ wia_status_t sample_prepare_cast(sample_node_t *node, wia_driver_kernel_t *out_k
   const wia_dtype_t from = node->inputs[0]->dtype, to = node->output->dtype;
   sample_skip_attribute(node, "dtype");
   for (uint32_t i = 0; i < sizeof casts / sizeof *casts; i++) {
-    if (casts[i].from != from || casts[i].to != to)
-      continue;
+    if (casts[i].from != from || casts[i].to != to) continue;
     const sample_rows_t rows = sample_make_rows(node, casts[i].row);
     return sample_finish(node, sample_run_rows, WIA_KERNEL_THREAD_SAFE | WIA_KERNEL_IN_PLACE, &rows,
                          sizeof rows, out_kernel);

@@ -16,8 +16,7 @@ static void find_range(const axis_t *axis, int64_t tap, int64_t *out_begin, int6
   const int64_t begin = ahead <= 0 ? 0 : (ahead + axis->stride - 1) / axis->stride;
   const int64_t room = axis->input - 1 + ahead;
   int64_t end = room < 0 ? 0 : room / axis->stride + 1;
-  if (end > axis->output)
-    end = axis->output;
+  if (end > axis->output) end = axis->output;
   *out_begin = begin;
   *out_end = end;
 }
@@ -33,8 +32,7 @@ static axis_t make_axis(const sample_node_t *node, uint32_t i, int64_t window,
                   .dilation = dilation[i]};
 }
 
-/* -- conv2d --------------------------------------------------------------------------------------
- */
+/* -- conv2d ------------------------------------------------------------------------------------ */
 
 typedef struct conv_t {
   axis_t y, x;
@@ -49,11 +47,9 @@ static void add_row(const conv_t *s, float weight, const float *input, float *ou
                     int64_t count) {
   const int64_t input_step = s->x.stride * s->input[3], output_step = s->output[3];
   if (input_step == 1 && output_step == 1)
-    for (int64_t i = 0; i < count; i++)
-      output[i] += weight * input[i];
+    for (int64_t i = 0; i < count; i++) output[i] += weight * input[i];
   else
-    for (int64_t i = 0; i < count; i++)
-      output[i * output_step] += weight * input[i * input_step];
+    for (int64_t i = 0; i < count; i++) output[i * output_step] += weight * input[i * input_step];
 }
 
 /* All taps of one channel of the image on one channel of the output. */
@@ -122,8 +118,7 @@ wia_status_t sample_prepare_conv2d(sample_node_t *node, wia_driver_kernel_t *out
   return sample_finish(node, run_conv, WIA_KERNEL_THREAD_SAFE, &s, sizeof s, out_kernel);
 }
 
-/* -- max_pool2d ----------------------------------------------------------------------------------
- */
+/* -- max_pool2d -------------------------------------------------------------------------------- */
 
 typedef struct pool_t {
   axis_t y, x;
@@ -136,17 +131,13 @@ static float find_largest(const pool_t *s, const float *plane, int64_t top, int6
   float largest = -INFINITY;
   for (int64_t ky = 0; ky < s->y.window; ky++) {
     const int64_t y = top + ky * s->y.dilation;
-    if (y < 0 || y >= s->y.input)
-      continue;
+    if (y < 0 || y >= s->y.input) continue;
     for (int64_t kx = 0; kx < s->x.window; kx++) {
       const int64_t x = left + kx * s->x.dilation;
-      if (x < 0 || x >= s->x.input)
-        continue;
+      if (x < 0 || x >= s->x.input) continue;
       const float value = plane[y * s->input[2] + x * s->input[3]];
-      if (!(value <= largest))
-        largest = value; /* true for NaN, and then for nothing any more */
-      if (isnan(largest))
-        return largest;
+      if (!(value <= largest)) largest = value; /* true for NaN, and then for nothing any more */
+      if (isnan(largest)) return largest;
     }
   }
   return largest;
@@ -174,8 +165,7 @@ wia_status_t sample_prepare_max_pool2d(sample_node_t *node, wia_driver_kernel_t 
   sample_get_list(node, "dilation", 2, dilation);
   sample_skip_attribute(node, "ceil_mode"); /* it decides the output's size only */
   for (uint32_t i = 0; i < 2; i++)
-    if (stride[i] == 0)
-      stride[i] = kernel[i];
+    if (stride[i] == 0) stride[i] = kernel[i];
   pool_t s = {
       .y = make_axis(node, 0, kernel[0], stride, padding, dilation),
       .x = make_axis(node, 1, kernel[1], stride, padding, dilation),

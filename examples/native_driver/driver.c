@@ -123,8 +123,7 @@ static wia_status_t fill(wia_driver_device_t device, const wia_operand_t *target
                          const void *pattern, uint32_t pattern_size, wia_error_t *out_error) {
   (void)device, (void)out_error;
   char *bytes = (char *)(uintptr_t)target->address;
-  for (uint64_t i = 0; i < size; i += pattern_size)
-    memcpy(bytes + i, pattern, pattern_size);
+  for (uint64_t i = 0; i < size; i += pattern_size) memcpy(bytes + i, pattern, pattern_size);
   return WIA_STATUS_OK;
 }
 
@@ -133,11 +132,9 @@ static wia_status_t prepare(wia_driver_device_t device, const wia_request_t *req
   (void)device;
   sample_node_t node;
   const wia_status_t status = sample_read_node(request, &node, out_error);
-  if (status != WIA_STATUS_OK)
-    return status;
+  if (status != WIA_STATUS_OK) return status;
   for (uint32_t i = 0; i < OP_COUNT; i++) {
-    if (strcmp(ops[i].name, node.op_name) != 0)
-      continue;
+    if (strcmp(ops[i].name, node.op_name) != 0) continue;
     const wia_dtype_t dtype = node.inputs[0]->dtype;
     if ((ops[i].dtypes >> dtype & 1) == 0)
       return sample_fail(out_error, WIA_STATUS_UNIMPLEMENTED, "%s has no kernel for %s",
@@ -153,8 +150,7 @@ static wia_status_t get_support(wia_driver_device_t device, const char *op_name,
   (void)device, (void)out_error;
   *out_dtypes = 0;
   for (uint32_t i = 0; i < OP_COUNT; i++)
-    if (strcmp(ops[i].name, op_name) == 0)
-      *out_dtypes = ops[i].dtypes;
+    if (strcmp(ops[i].name, op_name) == 0) *out_dtypes = ops[i].dtypes;
   return WIA_STATUS_OK;
 }
 

@@ -31,8 +31,7 @@ typedef struct plain_t {
     const T *a = (const T *)sample_pointer(args, 0), *b = (const T *)sample_pointer(args, 1);      \
     T *c = (T *)sample_pointer(args, 2);                                                           \
     const uint64_t count = ((const plain_t *)state)->count;                                        \
-    for (uint64_t i = 0; i < count; i++)                                                           \
-      c[i] = name##_##dtype(a[i], b[i]);                                                           \
+    for (uint64_t i = 0; i < count; i++) c[i] = name##_##dtype(a[i], b[i]);                        \
     return WIA_STATUS_OK;                                                                          \
   }                                                                                                \
                                                                                                    \
@@ -90,8 +89,7 @@ static wia_status_t plain_relu(void *state, const wia_kernel_args_t *args) {
   const float *a = (const float *)sample_pointer(args, 0);
   float *c = (float *)sample_pointer(args, 1);
   const uint64_t count = ((const plain_t *)state)->count;
-  for (uint64_t i = 0; i < count; i++)
-    c[i] = relu(a[i]);
+  for (uint64_t i = 0; i < count; i++) c[i] = relu(a[i]);
   return WIA_STATUS_OK;
 }
 

@@ -29,8 +29,7 @@ typedef struct job_t {
 typedef float vector_t __attribute__((vector_size(4 * sizeof(float))));
 
 static inline vector_t load(const float *b, int64_t b_n) {
-  if (b_n != 1)
-    return (vector_t){b[0], b[b_n], b[2 * b_n], b[3 * b_n]};
+  if (b_n != 1) return (vector_t){b[0], b[b_n], b[2 * b_n], b[3 * b_n]};
   vector_t vector;
   memcpy(&vector, b, sizeof vector); /* b is aligned to a float only */
   return vector;
@@ -73,8 +72,7 @@ static void store_tile(const job_t *job, float sum[TILE_M][TILE_N], int64_t rows
     for (int64_t j = 0; j < columns; j++) {
       double value = job->alpha * sum[i][j];
       /* With beta 0, d isn't read: it may hold anything, NaN too. */
-      if (job->beta != 0)
-        value += job->beta * d[i * s->d_m + j * s->d_n];
+      if (job->beta != 0) value += job->beta * d[i * s->d_m + j * s->d_n];
       c[i * s->c_m + j * s->c_n] = (float)value;
     }
 }
@@ -123,8 +121,7 @@ static wia_status_t run_general(void *state, const wia_kernel_args_t *args) {
 static wia_status_t run_tiles(void *state, const wia_kernel_args_t *args) {
   const matmul_t *s = state;
   const job_t job = make_job(s, args);
-  if (job.alpha != 1 || job.beta != 0)
-    return run_general(state, args);
+  if (job.alpha != 1 || job.beta != 0) return run_general(state, args);
   const float *a = (const float *)sample_pointer(args, s->a);
   const float *b = (const float *)sample_pointer(args, s->b);
   float *c = (float *)sample_pointer(args, s->c);
@@ -133,8 +130,7 @@ static wia_status_t run_tiles(void *state, const wia_kernel_args_t *args) {
       float sum[TILE_M][TILE_N];
       multiply_tile(s, a + i * s->a_m, b + j, 1, sum);
       for (int y = 0; y < TILE_M; y++)
-        for (int x = 0; x < TILE_N; x++)
-          c[(i + y) * s->c_m + j + x] = sum[y][x];
+        for (int x = 0; x < TILE_N; x++) c[(i + y) * s->c_m + j + x] = sum[y][x];
     }
   return WIA_STATUS_OK;
 }

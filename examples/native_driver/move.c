@@ -10,8 +10,7 @@
     if (s[0] == (size) && s[1] == (size))                                                          \
       memmove(p[1], p[0], (size_t)count * (size));                                                 \
     else                                                                                           \
-      for (int64_t i = 0; i < count; i++)                                                          \
-        memcpy(p[1] + i * s[1], p[0] + i * s[0], size);                                            \
+      for (int64_t i = 0; i < count; i++) memcpy(p[1] + i * s[1], p[0] + i * s[0], size);          \
   }
 ROW(1)
 ROW(2)
@@ -44,8 +43,7 @@ wia_status_t sample_prepare_broadcast(sample_node_t *node, wia_driver_kernel_t *
 wia_status_t sample_prepare_transpose(sample_node_t *node, wia_driver_kernel_t *out_kernel) {
   const wia_tensor_layout_t *input = node->inputs[0], *output = node->output;
   int64_t order[WIA_MAX_RANK], strides[WIA_MAX_RANK];
-  for (uint32_t i = 0; i < input->rank; i++)
-    order[i] = input->rank - 1 - i;
+  for (uint32_t i = 0; i < input->rank; i++) order[i] = input->rank - 1 - i;
   sample_get_list(node, "perm", input->rank, order);
   for (uint32_t i = 0; i < input->rank; i++)
     strides[i] = sample_stride(input, (uint32_t)(order[i] < 0 ? order[i] + input->rank : order[i]));
@@ -58,8 +56,7 @@ wia_status_t sample_prepare_transpose(sample_node_t *node, wia_driver_kernel_t *
                        out_kernel);
 }
 
-/* -- reshape -------------------------------------------------------------------------------------
- */
+/* -- reshape ----------------------------------------------------------------------------------- */
 
 typedef struct reshape_t {
   sample_walk_t input, output; /* of one operand each: their shapes have nothing in common */
@@ -84,8 +81,7 @@ static void advance(cursor_t *cursor, int64_t count) {
   for (uint32_t d = walk->rank; d-- > 0; count = 1) {
     cursor->pointer += count * walk->strides[d][0];
     cursor->index[d] += count;
-    if (cursor->index[d] < walk->shape[d])
-      return;
+    if (cursor->index[d] < walk->shape[d]) return;
     cursor->pointer -= walk->shape[d] * walk->strides[d][0];
     cursor->index[d] = 0;
   }
@@ -100,8 +96,7 @@ static wia_status_t run_reshape(void *state, const wia_kernel_args_t *args) {
   uint64_t left = args->operands[1].layout->element_count;
   while (left > 0) {
     int64_t count = count_ahead(&input);
-    if (count_ahead(&output) < count)
-      count = count_ahead(&output);
+    if (count_ahead(&output) < count) count = count_ahead(&output);
     s->row(NULL, (char *[]){input.pointer, output.pointer}, strides, count);
     advance(&input, count);
     advance(&output, count);

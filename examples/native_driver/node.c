@@ -43,8 +43,7 @@ wia_status_t sample_read_node(const wia_request_t *request, sample_node_t *out_n
                               .candidate = request->candidate,
                               .error = out_error};
   for (uint32_t i = 0; i < node->input_count; i++)
-    if (node->inputs[i] != UINT32_MAX)
-      out_node->inputs[i] = group->values[node->inputs[i]]->layout;
+    if (node->inputs[i] != UINT32_MAX) out_node->inputs[i] = group->values[node->inputs[i]]->layout;
   return WIA_STATUS_OK;
 }
 
@@ -54,10 +53,8 @@ static const wia_attribute_t *find(sample_node_t *node, const char *name, int32_
                                    uint32_t capacity) {
   for (uint32_t i = 0; i < node->attribute_count; i++) {
     const wia_attribute_t *attribute = &node->attributes[i];
-    if (strcmp(attribute->name, name) != 0)
-      continue;
-    if (attribute->type != type || attribute->count > capacity)
-      return NULL;
+    if (strcmp(attribute->name, name) != 0) continue;
+    if (attribute->type != type || attribute->count > capacity) return NULL;
     node->read_attributes |= UINT64_C(1) << i;
     return attribute;
   }
@@ -72,8 +69,7 @@ int64_t sample_get_int(sample_node_t *node, const char *name, int64_t default_va
 uint32_t sample_get_list(sample_node_t *node, const char *name, uint32_t capacity,
                          int64_t *values) {
   const wia_attribute_t *attribute = find(node, name, WIA_ATTRIBUTE_INT64, capacity);
-  if (attribute == NULL)
-    return 0;
+  if (attribute == NULL) return 0;
   memcpy(values, attribute->data, attribute->count * sizeof *values);
   return attribute->count;
 }
@@ -81,8 +77,7 @@ uint32_t sample_get_list(sample_node_t *node, const char *name, uint32_t capacit
 sample_scalar_t sample_get_scalar(sample_node_t *node, const char *name, double default_value) {
   sample_scalar_t scalar = {.value = default_value, .index = -1};
   const wia_attribute_t *attribute = find(node, name, WIA_ATTRIBUTE_FLOAT64, 1);
-  if (attribute == NULL)
-    return scalar;
+  if (attribute == NULL) return scalar;
   if (attribute->data == NULL)
     scalar.index = attribute->scalar;
   else
@@ -92,13 +87,11 @@ sample_scalar_t sample_get_scalar(sample_node_t *node, const char *name, double 
 
 void sample_skip_attribute(sample_node_t *node, const char *name) {
   for (uint32_t i = 0; i < node->attribute_count; i++)
-    if (strcmp(node->attributes[i].name, name) == 0)
-      node->read_attributes |= UINT64_C(1) << i;
+    if (strcmp(node->attributes[i].name, name) == 0) node->read_attributes |= UINT64_C(1) << i;
 }
 
 void sample_accept_algorithm(sample_node_t *node, const char *name) {
-  if (node->candidate != NULL && strcmp(node->candidate, name) == 0)
-    node->candidate = NULL;
+  if (node->candidate != NULL && strcmp(node->candidate, name) == 0) node->candidate = NULL;
 }
 
 wia_status_t sample_finish(sample_node_t *node, wia_kernel_fn_t fn, uint32_t flags,

@@ -15,8 +15,7 @@
 
 enum { SAMPLE_MAX_INPUTS = 3, SAMPLE_MAX_OPERANDS = 4 };
 
-/* -- requests (node.c) ---------------------------------------------------------------------------
- */
+/* -- requests (node.c) ------------------------------------------------------------------------- */
 
 /* The one operation of a request. */
 typedef struct sample_node_t {
@@ -77,8 +76,7 @@ uint32_t sample_item_size(wia_dtype_t dtype);
 /* Bytes from one element to the next along a dimension. */
 int64_t sample_stride(const wia_tensor_layout_t *layout, uint32_t dimension);
 
-/* -- strided loops (walk.c) ----------------------------------------------------------------------
- */
+/* -- strided loops (walk.c) -------------------------------------------------------------------- */
 
 /* A loop over all positions of a shape, with up to SAMPLE_MAX_OPERANDS operands moving along. */
 typedef struct sample_walk_t {
@@ -116,8 +114,7 @@ typedef struct sample_rows_t {
 sample_rows_t sample_make_rows(const sample_node_t *node, sample_row_fn_t row);
 wia_status_t sample_run_rows(void *state, const wia_kernel_args_t *args);
 
-/* -- kernels -------------------------------------------------------------------------------------
- */
+/* -- kernels ----------------------------------------------------------------------------------- */
 
 typedef wia_status_t (*sample_prepare_fn_t)(sample_node_t *node, wia_driver_kernel_t *out_kernel);
 

@@ -22,13 +22,13 @@ enum {
 typedef struct wia_device_info_t {
   uint32_t struct_size;
   int32_t device_id;
-  const char *name;           /* "reference:0" */
-  const char *description;    /* the driver's own text */
-  const char *driver_name;    /* "reference" */
+  const char *name;        /* "reference:0" */
+  const char *description; /* the driver's own text */
+  const char *driver_name; /* "reference" */
   const char *driver_version;
   const char *vendor;
   const char *architecture;
-  uint32_t flags;             /* WIA_DEVICE_* */
+  uint32_t flags; /* WIA_DEVICE_* */
   uint32_t memory_kind_count;
   uint64_t total_memory_size; /* bytes of the device kind; 0: not known */
 } wia_device_info_t;

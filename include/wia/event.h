@@ -8,10 +8,10 @@
 WIA_BEGIN_DECLS
 
 enum {
-  WIA_EVENT_NONE = 0,       /* never recorded, or reset */
-  WIA_EVENT_PENDING = 1,    /* recorded, the work before it is not done */
+  WIA_EVENT_NONE = 0,    /* never recorded, or reset */
+  WIA_EVENT_PENDING = 1, /* recorded, the work before it is not done */
   WIA_EVENT_DONE = 2,
-  WIA_EVENT_FAILED = 3      /* the stream failed before or at this point */
+  WIA_EVENT_FAILED = 3 /* the stream failed before or at this point */
 };
 
 /* Creates an event for streams of any device. */

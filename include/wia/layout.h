@@ -18,9 +18,9 @@ typedef struct wia_tensor_layout_t {
   uint64_t id;
   uint64_t element_count;
   const int64_t *shape;
-  const int64_t *strides;        /* in elements, may be zero or negative */
-  int64_t span_begin, span_end;  /* bytes touched, relative to element 0; both 0 when empty */
-  uint32_t contiguous;           /* 1: row-major without gaps */
+  const int64_t *strides;       /* in elements, may be zero or negative */
+  int64_t span_begin, span_end; /* bytes touched, relative to element 0; both 0 when empty */
+  uint32_t contiguous;          /* 1: row-major without gaps */
   uint32_t reserved;
 } wia_tensor_layout_t;
 

@@ -28,11 +28,11 @@ typedef struct wia_memory_config_t {
 typedef struct wia_address_info_t {
   uint32_t struct_size;
   int32_t device_id;
-  int32_t kind;    /* WIA_MEMORY_* */
+  int32_t kind;     /* WIA_MEMORY_* */
   uint32_t pending; /* 1: work in flight uses the allocation */
-  uint64_t base;   /* first byte of the allocation */
-  uint64_t size;   /* bytes of the allocation */
-  uint64_t offset; /* of the address asked for, from base */
+  uint64_t base;    /* first byte of the allocation */
+  uint64_t size;    /* bytes of the allocation */
+  uint64_t offset;  /* of the address asked for, from base */
 } wia_address_info_t;
 #define WIA_ADDRESS_INFO_INIT WIA_INIT(wia_address_info_t)
 
@@ -42,11 +42,11 @@ typedef struct wia_memory_info_t {
   int32_t kind;
   uint64_t total_size; /* as the driver tells it; 0: not known */
   uint64_t free_size;
-  uint64_t live_size;    /* allocated and not freed */
-  uint64_t peak_size;    /* highest live_size so far */
-  uint64_t live_count;   /* allocations */
-  uint64_t total_count;  /* allocations ever made */
-  uint64_t failed_count; /* allocations refused by the driver */
+  uint64_t live_size;      /* allocated and not freed */
+  uint64_t peak_size;      /* highest live_size so far */
+  uint64_t live_count;     /* allocations */
+  uint64_t total_count;    /* allocations ever made */
+  uint64_t failed_count;   /* allocations refused by the driver */
   uint64_t deferred_count; /* freed, but kept by work in flight, views or tensors */
 } wia_memory_info_t;
 #define WIA_MEMORY_INFO_INIT WIA_INIT(wia_memory_info_t)

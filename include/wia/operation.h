@@ -57,10 +57,11 @@ WIA_API wia_status_t wia_execute(wia_context_t *context, wia_op_t op, const wia_
                                  uint32_t attribute_count, wia_stream_t *stream);
 
 /* The same on raw views. Each view has to lie inside one live allocation of the device. */
-WIA_API wia_status_t wia_execute_views(wia_context_t *context, wia_op_t op, const wia_view_t *inputs,
-                                       uint32_t input_count, const wia_view_t *outputs,
-                                       uint32_t output_count, const wia_attribute_t *attributes,
-                                       uint32_t attribute_count, wia_stream_t *stream);
+WIA_API wia_status_t wia_execute_views(wia_context_t *context, wia_op_t op,
+                                       const wia_view_t *inputs, uint32_t input_count,
+                                       const wia_view_t *outputs, uint32_t output_count,
+                                       const wia_attribute_t *attributes, uint32_t attribute_count,
+                                       wia_stream_t *stream);
 
 /* The shape and dtype rule of an operation: writes what its outputs must be. inputs[i] all zero:
  * left out. Needs no device. Errors: as wia_execute(). */

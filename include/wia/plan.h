@@ -26,7 +26,7 @@ typedef struct wia_node_t {
   wia_op_t op;
   const char *op_name; /* the identity in files; a number may differ from run to run */
   const wia_attribute_t *attributes;
-  const uint32_t *inputs;  /* indices of values; UINT32_MAX: left out */
+  const uint32_t *inputs; /* indices of values; UINT32_MAX: left out */
   const uint32_t *outputs;
   uint32_t attribute_count, input_count, output_count, reserved;
   const char *source; /* where it comes from, for messages; may be NULL */
@@ -38,7 +38,7 @@ typedef struct wia_group_t {
   uint32_t node_count;
   const wia_node_t *const *nodes; /* in topological order */
   const wia_value_t *const *values;
-  const uint32_t *inputs;  /* values that are operands, in the order of a launch */
+  const uint32_t *inputs; /* values that are operands, in the order of a launch */
   const uint32_t *outputs;
   uint32_t value_count, input_count, output_count;
   uint32_t scalar_count; /* values that a launch passes */
@@ -90,10 +90,10 @@ WIA_API wia_status_t wia_get_plan_info(wia_plan_t *plan, wia_plan_info_t *out_in
 typedef struct wia_plan_cache_stats_t {
   uint32_t struct_size;
   uint32_t reserved;
-  uint64_t entry_count;    /* kernels held now, refusals included */
-  uint64_t capacity;       /* WIA_PLAN_CACHE_SIZE */
-  uint64_t hit_count;      /* calls that found their kernel */
-  uint64_t miss_count;     /* calls that had to prepare, or to wait for it */
+  uint64_t entry_count; /* kernels held now, refusals included */
+  uint64_t capacity;    /* WIA_PLAN_CACHE_SIZE */
+  uint64_t hit_count;   /* calls that found their kernel */
+  uint64_t miss_count;  /* calls that had to prepare, or to wait for it */
   uint64_t eviction_count;
 } wia_plan_cache_stats_t;
 #define WIA_PLAN_CACHE_STATS_INIT WIA_INIT(wia_plan_cache_stats_t)

@@ -51,8 +51,8 @@ typedef struct wia_error_info_t {
 typedef struct wia_error_t {
   uint32_t struct_size;
   wia_status_t status;
-  int64_t detail[2];  /* numbers, for code that can't format text; shown when message is empty */
-  char message[224];  /* longer texts: wia_host_t.set_error_text */
+  int64_t detail[2]; /* numbers, for code that can't format text; shown when message is empty */
+  char message[224]; /* longer texts: wia_host_t.set_error_text */
 } wia_error_t;
 
 /* The name of a status, "INVALID_ARGUMENT"; "UNKNOWN_STATUS" for a value outside the map. The string

@@ -16,8 +16,8 @@ typedef struct wia_tensor_info_t {
   const int64_t *shape;
   const int64_t *strides; /* in elements */
   uint64_t element_count;
-  uint64_t size;    /* bytes of the elements, packed row-major */
-  uint64_t address; /* of element 0; 0 when there is no element */
+  uint64_t size;       /* bytes of the elements, packed row-major */
+  uint64_t address;    /* of element 0; 0 when there is no element */
   uint32_t contiguous; /* 1: row-major without gaps */
   uint32_t borrowed;   /* 1: wraps memory that somebody else frees */
   const wia_tensor_layout_t *layout;
@@ -28,8 +28,9 @@ typedef struct wia_tensor_info_t {
  * set. shape may be NULL when rank is 0.
  * Errors: INVALID_ARGUMENT for a negative dimension, a rank above WIA_MAX_RANK, an unknown dtype or
  * a size that overflows; RESOURCE_EXHAUSTED. */
-WIA_API wia_status_t wia_allocate_tensor(wia_context_t *context, const int64_t *shape, uint32_t rank,
-                                         wia_dtype_t dtype, wia_tensor_t *out_tensor);
+WIA_API wia_status_t wia_allocate_tensor(wia_context_t *context, const int64_t *shape,
+                                         uint32_t rank, wia_dtype_t dtype,
+                                         wia_tensor_t *out_tensor);
 
 /* Makes a tensor over memory from wia_malloc(), which it borrows: after wia_free() of that memory
  * uses of the tensor are INVALID_HANDLE. strides are in elements; NULL: row-major.

@@ -21,8 +21,7 @@ const wia_driver_t *load_sample(void) {
                                    .core_major = WIA_DRIVER_ABI_MAJOR,
                                    .core_minor = WIA_DRIVER_ABI_MINOR};
   wia_error_t error = {.struct_size = sizeof error};
-  if (negotiate(&negotiation, &error) != WIA_STATUS_OK || negotiation.driver_count != 1)
-    exit(1);
+  if (negotiate(&negotiation, &error) != WIA_STATUS_OK || negotiation.driver_count != 1) exit(1);
   return negotiation.drivers[0];
 }
 
@@ -66,18 +65,15 @@ void make_array(array_t *array, wia_dtype_t dtype, int mode, uint32_t rank, cons
   int64_t begin = 0, packed = 1;
   layout->contiguous = 1;
   for (uint32_t i = rank; i-- > 0; packed *= shape[i]) {
-    if (shape[i] > 1 && array->strides[i] < 0)
-      begin += (shape[i] - 1) * -array->strides[i];
-    if (shape[i] != 1 && array->strides[i] != packed)
-      layout->contiguous = 0;
+    if (shape[i] > 1 && array->strides[i] < 0) begin += (shape[i] - 1) * -array->strides[i];
+    if (shape[i] != 1 && array->strides[i] != packed) layout->contiguous = 0;
   }
   memset(array->bytes, MARK, sizeof array->bytes);
   memset(array->used, 0, sizeof array->used);
   array->address = (uintptr_t)array->bytes + MARGIN + (uint64_t)(begin * size);
   for (uint64_t i = 0; i < layout->element_count; i++) {
     const uint64_t offset = (uintptr_t)element(array, i) - (uintptr_t)array->bytes;
-    if (offset + MARGIN > MAX_BYTES)
-      abort();
+    if (offset + MARGIN > MAX_BYTES) abort();
     memset(array->used + offset, 1, (size_t)size);
   }
 }
@@ -93,8 +89,7 @@ void *element(array_t *array, uint64_t place) {
 
 void *element_at(array_t *array, const int64_t *index) {
   int64_t offset = 0;
-  for (uint32_t i = 0; i < array->layout.rank; i++)
-    offset += index[i] * array->strides[i];
+  for (uint32_t i = 0; i < array->layout.rank; i++) offset += index[i] * array->strides[i];
   return (char *)(uintptr_t)array->address + offset * item_size(array->layout.dtype);
 }
 
@@ -121,15 +116,13 @@ void fill_random(array_t *array) {
 
 bool has_margins(const array_t *array) {
   for (uint32_t i = 0; i < MAX_BYTES; i++)
-    if (!array->used[i] && array->bytes[i] != MARK)
-      return false;
+    if (!array->used[i] && array->bytes[i] != MARK) return false;
   return true;
 }
 
 wia_status_t launch(launch_t *launch) {
   static const wia_driver_t *driver;
-  if (driver == NULL)
-    driver = load_sample();
+  if (driver == NULL) driver = load_sample();
   wia_value_t values[4];
   const wia_value_t *value_pointers[4];
   uint32_t inputs[3], outputs[1], count = 0;
@@ -137,10 +130,8 @@ wia_status_t launch(launch_t *launch) {
   memset(operands, 0, sizeof operands);
   for (uint32_t i = 0; i <= launch->input_count; i++) {
     array_t *array = i < launch->input_count ? launch->inputs[i] : launch->output;
-    if (i < launch->input_count)
-      inputs[i] = array == NULL ? UINT32_MAX : count;
-    if (array == NULL)
-      continue;
+    if (i < launch->input_count) inputs[i] = array == NULL ? UINT32_MAX : count;
+    if (array == NULL) continue;
     values[count] = WIA_VALUE_INIT;
     values[count].layout = &array->layout;
     value_pointers[count] = &values[count];
@@ -173,10 +164,8 @@ wia_status_t launch(launch_t *launch) {
   launch->error = (wia_error_t){.struct_size = sizeof launch->error};
   wia_driver_device_t device;
   wia_status_t status = driver->open_device(driver->self, 0, &device, &launch->error);
-  if (status == WIA_STATUS_OK)
-    status = driver->prepare(device, &request, &kernel, &launch->error);
-  if (status != WIA_STATUS_OK)
-    return status;
+  if (status == WIA_STATUS_OK) status = driver->prepare(device, &request, &kernel, &launch->error);
+  if (status != WIA_STATUS_OK) return status;
   launch->flags = kernel.flags;
   const wia_kernel_args_t args = {.struct_size = sizeof args,
                                   .operands = operands,

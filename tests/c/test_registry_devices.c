@@ -18,8 +18,7 @@ static int counter(const char *library, const char *name) {
   return value != NULL ? atomic_load(value) : -1;
 }
 
-/* -- none, some, coming and going ----------------------------------------------------------------
- */
+/* -- none, some, coming and going -------------------------------------------------------------- */
 
 static void test_no_driver(void) {
   folder = make_folder();
@@ -100,8 +99,7 @@ static void test_coming_and_going(void) {
   remove_folder(folder);
 }
 
-/* -- what they say of themselves -----------------------------------------------------------------
- */
+/* -- what they say of themselves --------------------------------------------------------------- */
 
 static void test_info(void) {
   folder = make_folder();
@@ -159,8 +157,7 @@ static void test_support(void) {
   remove_folder(folder);
 }
 
-/* -- many threads --------------------------------------------------------------------------------
- */
+/* -- many threads ------------------------------------------------------------------------------ */
 
 typedef struct asker_t {
   void (*ask)(struct asker_t *asker);

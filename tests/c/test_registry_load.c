@@ -34,8 +34,7 @@ static void check_loads(const char *name) {
   CHECK(find_record(".manifest", name).state == WIA_DRIVER_STATE_LOADED);
 }
 
-/* -- versions and tables -------------------------------------------------------------------------
- */
+/* -- versions and tables ----------------------------------------------------------------------- */
 
 static void test_versions(void) {
   folder = make_folder();
@@ -115,8 +114,7 @@ static void test_register(void) {
   remove_folder(folder);
 }
 
-/* -- libraries -----------------------------------------------------------------------------------
- */
+/* -- libraries --------------------------------------------------------------------------------- */
 
 /* A copy of a driver library, cut after size bytes and with one byte changed. */
 static void copy_library(const char *name, const char *library, size_t size, size_t place,
@@ -160,8 +158,7 @@ static void test_libraries(void) {
   remove_folder(folder);
 }
 
-/* -- drivers that misbehave ----------------------------------------------------------------------
- */
+/* -- drivers that misbehave -------------------------------------------------------------------- */
 
 static void test_misbehaviour(void) {
   folder = make_folder();

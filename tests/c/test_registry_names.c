@@ -27,8 +27,7 @@ static void check_absent(const char *text, wia_status_t status, const char *part
 static const wia_status_t UNKNOWN_NAME =
     TEST_HAS_PYTHON ? WIA_STATUS_UNAVAILABLE : WIA_STATUS_NOT_FOUND;
 
-/* -- duplicates ----------------------------------------------------------------------------------
- */
+/* -- duplicates -------------------------------------------------------------------------------- */
 
 static void test_duplicates(void) {
   folder = make_folder();
@@ -138,8 +137,7 @@ static void test_register(void) {
   remove_folder(folder);
 }
 
-/* -- device strings ------------------------------------------------------------------------------
- */
+/* -- device strings ---------------------------------------------------------------------------- */
 
 static void test_device_strings(void) {
   folder = make_folder();
@@ -170,8 +168,7 @@ static void test_device_strings(void) {
   remove_folder(folder);
 }
 
-/* -- the default driver --------------------------------------------------------------------------
- */
+/* -- the default driver ------------------------------------------------------------------------ */
 
 static void test_default_by_priority(void) {
   folder = make_folder();
@@ -256,8 +253,7 @@ static void test_default_broken(void) {
   remove_folder(folder);
 }
 
-/* -- WIA_DRIVERS ---------------------------------------------------------------------------------
- */
+/* -- WIA_DRIVERS ------------------------------------------------------------------------------- */
 
 static void check_patterns(const char *patterns, bool good, bool good2) {
   folder = make_folder();

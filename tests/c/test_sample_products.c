@@ -19,8 +19,7 @@ static wia_attribute_t scalar(const char *name, int32_t index) {
       .name = name, .type = WIA_ATTRIBUTE_FLOAT64, .count = 1, .scalar = index};
 }
 
-/* -- matrix products -----------------------------------------------------------------------------
- */
+/* -- matrix products --------------------------------------------------------------------------- */
 
 typedef struct matrices_t {
   int64_t m, n, k, swap_a, swap_b;
@@ -231,8 +230,7 @@ static void test_linear(void) {
   CHECK(is_near(AT(float, &c, 8), sum, 9, 200));
 }
 
-/* -- images --------------------------------------------------------------------------------------
- */
+/* -- images ------------------------------------------------------------------------------------ */
 
 typedef struct window_t {
   int64_t kernel[2], stride[2], padding[4], dilation[2], groups;
