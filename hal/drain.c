@@ -9,6 +9,7 @@
 static void cancel(wia__queue_t *queue, const char *why) {
   if (queue->failure.status || (!queue->first && !queue->waiting)) return;
   const wia__failure_t failure = {.status = WIA_STATUS_CANCELLED,
+                                  .function = (char *)(uintptr_t)wia__thread()->function,
                                   .message = (char *)(uintptr_t)why};
   wia__copy_failure(&queue->failure, &failure);
   queue->failed_sequence =

@@ -73,11 +73,10 @@ static void run_item(wia__queue_t *queue, wia__item_t *item) {
   if (status && !known) wia__save_failure(&fresh);
   item->end(item, status, status ? (known ? known : &fresh) : NULL);
   pthread_mutex_lock(&queue->mutex);
-  if (fresh.status && !queue->failure.status) {
+  if (fresh.status) { /* also if what comes later was cancelled meanwhile: this failed first */
+    wia__free_failure(&queue->failure);
     queue->failure = fresh;
     queue->failed_sequence = sequence;
-  } else {
-    wia__free_failure(&fresh); /* it was cancelled meanwhile, and the first failure counts */
   }
   queue->running = false;
   atomic_store_explicit(&queue->completed, sequence, memory_order_release);

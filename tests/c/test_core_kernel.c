@@ -1,7 +1,7 @@
 /* How kernels are run: turns, workspaces, serial devices, and drivers that call the library. */
 #include "core_driver.h"
 
-enum { THREADS = 4, ROUNDS = 25 };
+enum { THREADS = 8, ROUNDS = 15 }; /* more than a kernel keeps workspaces */
 
 static wia_context_t *context;
 static uint32_t device;

@@ -151,6 +151,8 @@ static const reach_t reaches[] = {
     {0, {2, 1}, {INT64_MAX / 4, 1}, false},
     {23, {2, 1}, {-(INT64_C(1) << 61), 1}, false},
     {0, {3, 2}, {INT64_C(1) << 61, INT64_C(1) << 61}, false},
+    {0, {INT64_C(1) << 40, INT64_C(1) << 40}, {0, 0}, false}, /* one place, but no such number */
+    {0, {INT64_C(1) << 61, 1}, {0, 1}, false},                /* nor bytes */
     {INT64_MAX, {1, 1}, {1, 1}, false},
     {INT64_MIN, {1, 1}, {1, 1}, false},
     {INT64_C(1) << 62, {1, 1}, {1, 1}, false}, /* times 4 bytes: wraps to 0 */
