@@ -190,6 +190,18 @@ def test_a_cause_is_shown_by_debug_only(run_python: RunPython) -> None:
         assert "Traceback (most recent call last)" in result.stderr
 
 
+def test_a_missing_dependency_is_one_line(run_python: RunPython) -> None:
+    """The doctor, which tells of it, does without."""
+    hidden = "import sys; sys.modules['rich'] = None\n"
+    result = run_python(hidden + RUN.format(arguments=["devices"]))
+    assert result.returncode == 1
+    assert result.stderr.startswith("wia: error: ")
+    assert result.stderr.endswith("(wia doctor says how to mend it)\n")
+    result = run_python(hidden + RUN.format(arguments=["doctor"]))
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "ok     library: " in result.stdout
+
+
 @pytest.mark.parametrize(
     "arguments",
     [["devics"], [], ["devices", "--nmes"], ["completion", "dash"], ["bench", "--rounds", "0"]],

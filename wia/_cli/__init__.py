@@ -61,6 +61,8 @@ def make_parser() -> argparse.ArgumentParser:
 def _describe(error: Exception) -> str:
     """An error on one line."""
     text = " ".join(str(error).split())
+    if isinstance(error, ModuleNotFoundError):
+        return f"{text} (wia doctor says how to mend it)"
     if not isinstance(error, wia.WiaError | OSError):
         return f"{type(error).__name__}: {text} (--debug shows where)"
     if isinstance(error, wia.WiaError) and error.cause:

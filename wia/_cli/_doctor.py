@@ -7,10 +7,12 @@ import importlib.util
 from collections.abc import Iterator
 
 import wia
-from wia._cli._installation import OK, WRONG, Check, print_plain
+from wia._cli._installation import NOTE, OK, WRONG, Check, print_plain
 from wia._cli._output import Commands, add_json, print_json, print_table
 
 __all__ = ["add_parser"]
+
+_LOOKS = {OK: "green", NOTE: "yellow", WRONG: "bold red"}
 
 
 def add_parser(commands: Commands, debug: argparse.ArgumentParser) -> None:
@@ -42,7 +44,7 @@ def _run(options: argparse.Namespace) -> int:
     if importlib.util.find_spec("rich") is None:
         print_plain(shown)
     elif rows:
-        print_table(("STATE", "CHECK", "WHAT WAS FOUND, AND HOW TO MEND IT"), rows)
+        print_table(("STATE", "CHECK", "WHAT WAS FOUND, AND HOW TO MEND IT"), rows, styles=_LOOKS)
     if problems:
         print(f"\n{problems} of {len(checks)} checks found something wrong.")
     elif not options.quiet:

@@ -40,16 +40,23 @@ def print_json(value: object) -> None:
 
 
 def print_table(
-    header: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str] = ()
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    right: Sequence[str] = (),
+    styles: Mapping[str, str] | None = None,
 ) -> None:
-    """Prints rows below a header; the columns named in right are aligned there."""
+    """Prints rows below a header; the columns named in right are aligned there.
+
+    styles gives cells of these texts a look on terminals.
+    """
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for name in header:
         justify: Any = "right" if name in right else "left"
         table.add_column(name, justify=justify, overflow="fold")
-    _print_rows(table, rows)
+    _print_rows(table, rows, styles=styles)
 
 
 def print_fields(fields: Mapping[str, str], indent: int = 2) -> None:
@@ -73,12 +80,18 @@ def print_heading(text: str) -> None:
     sys.stdout.write(capture.get())
 
 
-def _print_rows(table: Table, rows: Sequence[Sequence[str]], indent: int = 0) -> None:
+def _print_rows(
+    table: Table,
+    rows: Sequence[Sequence[str]],
+    indent: int = 0,
+    styles: Mapping[str, str] | None = None,
+) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
+    looks = styles or {}
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(Text(cell, style=looks.get(cell, "")) for cell in row))
     console = _console()
     # By way of a text, since rich answers a closed pipe by ending the process.
     with console.capture() as capture:
