@@ -16,6 +16,7 @@ from wia._resource import Resource, destroyer
 from wia._stream import Stream
 from wia._tensor import Tensor, allocate, handles, shape_of
 from wia._transfer import as_array
+from wia._wait import wait
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -93,9 +94,22 @@ class Context(Resource, Operations):
         tensor.fill(value)
         return tensor
 
-    def stream(self) -> Stream:
-        """A new stream on the context's device."""
-        return Stream(self)
+    def stream(self, *, priority: int = 0) -> Stream:
+        """A new stream on the context's device; lower priorities go first."""
+        return Stream(self, priority=priority)
+
+    def synchronize(self, timeout: float | None = None) -> None:
+        """Waits for all work enqueued so far on all streams of the device, of any context.
+
+        Raises DeadlineExceededError after timeout seconds, and the first failure that is met.
+        """
+        device = self._device.id
+        wait(
+            repr(self),
+            lambda left: int(lib.wia_synchronize_device(device, left)),
+            lambda: False,
+            timeout,
+        )
 
     def plan(
         self,

@@ -90,6 +90,12 @@ class Device(NamedTuple):
         check(lib.wia_get_device_support(self.id, find_operation(op).number, bits))
         return frozenset(name for code, name in NAMES.items() if bits[0] >> code & 1)
 
+    def stream_priorities(self) -> range:
+        """The priorities that streams may have, the one that goes first first."""
+        least, greatest = ffi.new("int32_t *"), ffi.new("int32_t *")
+        check(lib.wia_get_stream_priority_range(self.id, least, greatest))
+        return range(greatest[0], least[0] + 1)
+
     def memory(self, kind: str = "device") -> MemoryInfo:
         """Statistics of a memory kind: device, host_pinned, host_visible or imported."""
         if kind not in MEMORY_KINDS:

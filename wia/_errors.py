@@ -184,6 +184,15 @@ def raise_last_error(status: int) -> NoReturn:
     raise error
 
 
+def make_error(status: int) -> WiaError:
+    """The exception of a status, with its general text."""
+    cls = _CLASSES.get(status, WiaError)
+    error = cls(text(lib.wia_get_status_text(status)))
+    if cls is WiaError:
+        error.code = status
+    return error
+
+
 def check(status: int) -> None:
     """Raises the last error of this thread unless status is OK."""
     if status:

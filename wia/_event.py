@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wia._errors import check
-from wia._native import ffi, lib
+from wia._functions import HostFunction, call_on_event
+from wia._native import NULL, ffi, lib
 from wia._resource import Resource, destroyer
 from wia._wait import wait
 
@@ -58,6 +59,26 @@ class Event(Resource):
             lambda: self.state == "failed",
             timeout,
         )
+
+    def signal(self, error: BaseException | None = None) -> None:
+        """Finishes the event from the host: as done, or as failed with an exception.
+
+        Who waits for it gets the exception's status (UnknownError for one that is no WiaError) and
+        text. An event that was recorded before gets a new point.
+        """
+        code, message = lib.WIA_STATUS_OK, NULL
+        if error is not None:
+            code = getattr(error, "code", None) or lib.WIA_STATUS_UNKNOWN
+            message = (str(error) or type(error).__name__).encode("utf-8", "replace")
+        check(lib.wia_signal_event(self._handle, code, message))
+
+    def call(self, function: HostFunction) -> None:
+        """Has a function called when the event's point is finished; at once if it is.
+
+        It gets None, or a WiaError of the failure's status, on whatever thread finishes the point,
+        so it should be short. What it raises is only logged.
+        """
+        call_on_event(self._handle, function)
 
     @property
     def state(self) -> str:

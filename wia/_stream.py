@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from wia import _host
 from wia._errors import check
-from wia._native import ffi, lib
+from wia._functions import HostFunction, enqueue_function
+from wia._native import ffi, lib, new_struct
 from wia._resource import Resource, destroyer
 from wia._wait import wait
 
@@ -34,9 +35,12 @@ class Stream(Resource):
     __slots__ = ("_context",)
     _destroy = destroyer("stream")
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, *, priority: int = 0) -> None:
+        """A stream of a priority in the device's stream_priorities; lower numbers go first."""
         out = ffi.new("wia_stream_t **")
-        check(lib.wia_create_stream(out, context._handle))
+        config = new_struct("wia_stream_config_t")
+        config.priority = priority
+        check(lib.wia_create_stream_with_config(out, context._handle, config))
         super().__init__(out[0])
         self._context = context
 
@@ -69,6 +73,22 @@ class Stream(Resource):
     def wait(self, event: Event) -> None:
         """Makes later work on this stream wait for the event's point; doesn't wait itself."""
         check(lib.wia_enqueue_wait(self._handle, event._handle))
+
+    def call(self, function: HostFunction) -> None:
+        """Has a function called in the stream's order, on a thread of the library.
+
+        It gets None when the work before is done, else the reason why it is not (a WiaError: the
+        stream failed or was cancelled). What it raises fails the stream. It may use the stream, but
+        waiting for it raises FailedPreconditionError.
+        """
+        enqueue_function(self._handle, function)
+
+    def cancel(self) -> None:
+        """Fails what is queued with CancelledError; what is running goes on. Doesn't wait.
+
+        If there was anything to cancel, the stream needs reset() afterwards.
+        """
+        check(lib.wia_cancel_stream(self._handle))
 
     def reset(self) -> None:
         """Makes a failed stream usable again: drops its queue and forgets the error."""

@@ -136,6 +136,15 @@ class Tensor:
         """
         _transfer.read(self, out, stream)
 
+    def record_stream(self, stream: Stream) -> None:
+        """Tells that work enqueued on the stream so far, unseen by WIA, uses the tensor's memory.
+
+        Its memory is given back, and host reads start, only after that work.
+        """
+        if self.size:
+            address = ffi.cast("void *", self.address)
+            check(lib.wia_record_stream(address, stream._handle))
+
     def fill(self, value: object) -> None:
         """Sets all elements to one number."""
         _transfer.fill(self, value)

@@ -1,4 +1,4 @@
-"""Asynchronous work: two streams, an event between them, and what a failure does."""
+"""Asynchronous work: two streams, an event between them, functions, and what a failure does."""
 
 import wia
 
@@ -16,6 +16,14 @@ with wia.Context("reference") as ctx:
     with ctx.stream() as stream:
         product = ctx.matmul(a, a, stream=stream)
         print(product.numpy()[0, 0])  # waits for the product, and for nothing else
+    # [functions]
+    with ctx.stream() as stream, wia.Event(ctx) as camera:
+        stream.wait(camera)
+        ctx.matmul(a, a, out=product, stream=stream)
+        stream.call(lambda error: print("failed" if error else "a frame is done"))
+        camera.signal()  # the frame is there
+        stream.synchronize(timeout=30)
+    # [end of functions]
     # [a time-out]
     with ctx.stream() as stream, wia.Event(ctx) as never:
         stream.wait(never)

@@ -25,6 +25,11 @@ INTERNAL_NAMES = {"wia__bridge_t", "wia__set_bridge", "wia__get_libpython"}
 INTERNAL_NAMES |= {"wia__variable_t", "wia__get_variable"}
 # Structs whose function pointers are entries into Python, and stand-alone function types.
 ENTRY_STRUCTS = ("wia_driver_t", "wia__bridge_t", "wia_driver_kernel_t")
+ENTRY_TYPES = {
+    "wia_kernel_fn_t": "launch",
+    "wia_host_fn_t": "host_function",
+    "wia_event_fn_t": "event_function",
+}
 INTEGER_TYPES = [f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)]
 STUBS = {
     "stdint.h": "\n".join(
@@ -70,8 +75,8 @@ def function_pointers(nodes: list[c_ast.Node]) -> Iterator[tuple[str, c_ast.Func
     for node in nodes:
         inner = getattr(node.type, "type", None)
         struct = inner if isinstance(inner, c_ast.Struct) else node.type
-        if isinstance(node, c_ast.Typedef) and node.name == "wia_kernel_fn_t":
-            yield "launch", node.type.type
+        if isinstance(node, c_ast.Typedef) and node.name in ENTRY_TYPES:
+            yield ENTRY_TYPES[node.name], node.type.type
         if not isinstance(struct, c_ast.Struct) or not struct.decls:
             continue
         if struct.name not in ENTRY_STRUCTS and node.name not in ENTRY_STRUCTS:
@@ -108,7 +113,7 @@ def make_gate(name: str, function: c_ast.FuncDecl, declared_as: str) -> tuple[st
                 error = f"{parameter}->out_error"
         body = (
             f"if (!wia__enter_gate())\n    return wia__refuse_at_gate({error});\n"
-            f"  const wia_status_t status = {call};\n  wia__leave_gate();\n  return status;"
+            f"  const wia_status_t answer = {call};\n  wia__leave_gate();\n  return answer;"
         )
     return python, gate, f"{gate} {{\n  {body}\n}}"
 
@@ -121,8 +126,9 @@ def write_source(output: Path, include: list[Path], here: Path, compiler: str) -
     internal = parse(preprocess(sources, [*include, here.parent], compiler))
     internal = [node for node in internal if node.name in INTERNAL_NAMES]
     pythons, gates, definitions = [], [], []
+    types = {entry: kind for kind, entry in ENTRY_TYPES.items()}
     for name, function in function_pointers([*public, *internal]):
-        declared_as = "wia_kernel_fn_t" if name == "launch" else name
+        declared_as = types.get(name, name)
         if name == "fn":
             continue
         python, gate, definition = make_gate(name, function, declared_as)

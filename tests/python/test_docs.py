@@ -26,7 +26,7 @@ PRINTED = {
     "softmax on mirror:0 (float32): mirror has no kernel for softmax.\n",
     "plan.py": "48.0\n",
     "streams.c": "2 8 18 32\n",
-    "streams.py": "64.5\n64.0\nDEADLINE_EXCEEDED\n",
+    "streams.py": "64.5\n64.0\na frame is done\nDEADLINE_EXCEEDED\n",
 }
 NEEDS = {"numba_driver.py": "numba"}
 PROGRAMS = sorted(path for path in SNIPPETS.iterdir() if path.suffix in (".c", ".py"))
