@@ -148,7 +148,9 @@ def test_a_second_library(run_python: RunPython, tmp_path: Path) -> None:
     other = tmp_path / "libwia.so.0"
     shutil.copy(prefix() / "lib" / "libwia.so.0", other)
     found = doctor(run_python, code=f"import ctypes; ctypes.CDLL({str(other)!r})\n{DOCTOR}")
-    assert str(other) in found.wrong["library"]["message"]
+    message = found.wrong["library"]["message"]
+    assert message.startswith("This process has loaded 2: ")
+    assert str(other) in message
 
 
 def test_no_compiler(run_python: RunPython, tmp_path: Path) -> None:

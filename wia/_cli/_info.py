@@ -70,7 +70,7 @@ def print_device(device: wia.Device) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     device = wia.find_device(options.device)
-    memory = _memory(device)
+    memory = {kind: device.memory(kind) for kind in MEMORY_KINDS}
     cache = device.plan_cache()
     if options.json:
         kinds = {kind: info._asdict() for kind, info in memory.items()}
@@ -108,14 +108,3 @@ def _operations(device: wia.Device) -> dict[str, list[str]]:
         if dtypes:
             support[entry.name] = [name for name in entry.dtypes if name in dtypes]
     return support
-
-
-def _memory(device: wia.Device) -> dict[str, wia.MemoryInfo]:
-    """The memory kinds that a device has."""
-    kinds = {}
-    for kind in MEMORY_KINDS:
-        try:
-            kinds[kind] = device.memory(kind)
-        except (wia.NotFoundError, wia.UnimplementedError):
-            continue
-    return kinds
