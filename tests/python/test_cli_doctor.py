@@ -144,11 +144,19 @@ def test_a_dependency_is_missing(run_python: RunPython, tmp_path: Path) -> None:
     assert found.wrong["dependencies"]["message"] == "not-there is missing."
 
 
-def test_a_second_library(run_python: RunPython, tmp_path: Path) -> None:
+def test_another_library(run_python: RunPython, tmp_path: Path) -> None:
+    """The loader takes one of that SONAME that is there before the bridge asks for its own."""
     other = tmp_path / "libwia.so.0"
     shutil.copy(prefix() / "lib" / "libwia.so.0", other)
     found = doctor(run_python, code=f"import ctypes; ctypes.CDLL({str(other)!r})\n{DOCTOR}")
-    message = found.wrong["library"]["message"]
+    assert found.wrong["library"]["message"].startswith(f"{other} was loaded, and not ")
+
+
+def test_a_second_library(run_python: RunPython, tmp_path: Path) -> None:
+    other = tmp_path / "libwia.so.0"
+    shutil.copy(prefix() / "lib" / "libwia.so.0", other)
+    code = f"import ctypes, wia; ctypes.CDLL({str(other)!r})\n{DOCTOR}"
+    message = doctor(run_python, code=code).wrong["library"]["message"]
     assert message.startswith("This process has loaded 2: ")
     assert str(other) in message
 
