@@ -227,6 +227,11 @@ def conformance() -> None:
         run(BIN / "wia-conformance", "run", *options, cwd=BUILD)
 
 
+def try_mutants() -> None:
+    """Every guard of the library that tests/mutants.toml lists has a test that fails without it."""
+    run(sys.executable, "tests/mutate.py")
+
+
 def run_benchmarks() -> None:
     """Measure the budgets; the table is shown, and no time fails the step."""
     print(
@@ -250,6 +255,7 @@ EXTRA: dict[str, Step] = {
     "editable": install_fresh("-e", str(ROOT)),
     "retrain": retrain,
     "conformance": conformance,
+    "mutants": try_mutants,
     "benchmarks": run_benchmarks,
 }
 LIVE = ("python",)
