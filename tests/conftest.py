@@ -41,6 +41,8 @@ def pytest_configure(config: pytest.Config) -> None:
     subprocess.run([*command, "-o", str(folder / "libwia_sample.so")], check=True)
     shutil.copy(source / "sample.manifest", folder)
     os.environ["WIA_DRIVER_PATH"] = str(folder)
+    # Kernels stay from one run to the next, and out of the user's own folder.
+    os.environ.setdefault("WIA_NPU_CACHE", str(ROOT / "build" / "npu-cache"))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -19,7 +19,7 @@ from support import RunPython
 import wia
 from wia._cli import main, make_parser
 
-BROKEN = {"npu": "raise ValueError('broken on purpose')"}
+BROKEN = {"xpu": "raise ValueError('broken on purpose')"}
 RUN = "import sys; from wia._cli import main; sys.exit(main({arguments!r}))"
 COMMANDS = ("devices", "info", "doctor", "bench", "env", "completion")
 SIZE = re.compile(r" *\b\d+(\.\d)? [KMGT]?i?B\b")
@@ -178,13 +178,13 @@ def test_an_error_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_cause_is_shown_by_debug_only(run_python: RunPython) -> None:
-    result = run_python(RUN.format(arguments=["info", "npu"]), BROKEN)
+    result = run_python(RUN.format(arguments=["info", "xpu"]), BROKEN)
     assert result.returncode == 1
     assert result.stderr.startswith("wia: error: ")
     assert "broken on purpose" in result.stderr
     assert result.stderr.endswith("(--debug shows the cause)\n")
     assert result.stderr.count("\n") == 1
-    for arguments in (["--debug", "info", "npu"], ["info", "npu", "--debug"]):
+    for arguments in (["--debug", "info", "xpu"], ["info", "xpu", "--debug"]):
         result = run_python(RUN.format(arguments=arguments), BROKEN)
         assert result.returncode == 1
         assert "Traceback (most recent call last)" in result.stderr

@@ -16,7 +16,7 @@ from support import RunPython
 import wia
 from wia._config import prefix
 
-BROKEN = {"npu": "raise ValueError('broken on purpose')"}
+BROKEN = {"xpu": "raise ValueError('broken on purpose')"}
 DOCTOR = "import sys; from wia._cli import main; sys.exit(main(['doctor', '--json']))"
 
 
@@ -105,12 +105,12 @@ def test_variables_that_nobody_can_judge(run_python: RunPython) -> None:
 
 def test_a_broken_driver(run_python: RunPython) -> None:
     found = doctor(run_python, drivers=BROKEN)
-    assert "broken on purpose" in found.wrong["driver npu"]["message"]
-    assert "WIA_DRIVERS='*,-npu'" in found.wrong["driver npu"]["remedy"]
-    assert "ValueError: broken on purpose" in found.wrong["driver npu"]["remedy"]
-    found = doctor(run_python, {"WIA_DRIVERS": "*,-npu"}, BROKEN)
+    assert "broken on purpose" in found.wrong["driver xpu"]["message"]
+    assert "WIA_DRIVERS='*,-xpu'" in found.wrong["driver xpu"]["remedy"]
+    assert "ValueError: broken on purpose" in found.wrong["driver xpu"]["remedy"]
+    found = doctor(run_python, {"WIA_DRIVERS": "*,-xpu"}, BROKEN)
     assert found.wrong == {}
-    assert found.state("driver npu") == "note"
+    assert found.state("driver xpu") == "note"
 
 
 def test_entry_points_that_cannot_be_read(run_python: RunPython, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from wia._config import prefix
 DIGITS = Path(__file__).parents[2] / "examples" / "digits"
 DATA = DIGITS / "data"
 DEVICE = "reference:0"
-ON_DEVICES = pytest.mark.parametrize("on", ["reference:0", "sample:0"])
+ON_DEVICES = pytest.mark.parametrize("on", ["reference:0", "sample:0", "npu:0"])
 sys.path.insert(0, str(DIGITS))
 
 import forward_numpy  # noqa: E402  (an example is no package)

@@ -37,7 +37,7 @@ print(json.dumps([result, names, [record._asdict() for record in wia.load_report
 def ask(
     run_python: RunPython,
     drivers: Mapping[str, str],
-    name: str = "npu",
+    name: str = "xpu",
     **environment: str,
 ) -> tuple[list[Any], list[str], dict[str, dict[str, Any]]]:
     """What becomes of a driver that is asked for: result or error, all devices, the load report."""
@@ -49,19 +49,19 @@ def ask(
 
 
 def test_a_good_one(run_python: RunPython) -> None:
-    got, names, records = ask(run_python, {"npu": GOOD.format(name="npu")})
+    got, names, records = ask(run_python, {"xpu": GOOD.format(name="xpu")})
     assert got == [1.0]
-    assert "npu:0" in names
-    record = records["npu"]
+    assert "xpu:0" in names
+    record = records["xpu"]
     assert (record["state"], record["kind"], record["version"]) == ("loaded", "python", "2.5")
-    assert "test_driver_npu:Test" in record["source"]
+    assert "test_driver_xpu:Test" in record["source"]
     assert "wia-test-drivers 1.0" in record["source"]
 
 
 def test_finding_imports_nothing(run_python: RunPython) -> None:
     """A driver that can't even be imported harms nobody who doesn't ask for it."""
-    code = "import wia; print([r.state for r in wia.load_report() if r.name == 'npu'])"
-    result = run_python(code, {"npu": "import os; os._exit(9)"})
+    code = "import wia; print([r.state for r in wia.load_report() if r.name == 'xpu'])"
+    result = run_python(code, {"xpu": "import os; os._exit(9)"})
     assert result.stdout == "['found']\n", result.stderr
 
 
@@ -73,13 +73,13 @@ BROKEN = {
     "exits": ("import sys; sys.exit(3)", "raised SystemExit(3)"),
     "interrupts": ("raise KeyboardInterrupt", "raised KeyboardInterrupt"),
     "other": ("Test = 5", "wia.driver.Driver"),
-    "misnamed": (GOOD.format(name="gpu"), "named 'npu', but its driver's name is 'gpu'"),
+    "misnamed": (GOOD.format(name="gpu"), "named 'xpu', but its driver's name is 'gpu'"),
     "in_init": (
-        GOOD.format(name="npu") + "    def __init__(self): raise OSError('no such device file')",
+        GOOD.format(name="xpu") + "    def __init__(self): raise OSError('no such device file')",
         "OSError: no such device file",
     ),
     "refuses": (
-        GOOD.format(name="npu")
+        GOOD.format(name="xpu")
         + "    def __init__(self):\n        import wia\n        raise wia.UnavailableError('off')",
         "off",
     ),
@@ -93,11 +93,11 @@ def test_broken_ones(run_python: RunPython, fault: str) -> None:
     Guard: the except clause of _Loading.run in wia._host.
     """
     source, expected = BROKEN[fault]
-    got, names, records = ask(run_python, {"npu": source})
+    got, names, records = ask(run_python, {"xpu": source})
     status, message, cause = got
     assert expected in message + cause
-    assert "npu:0" not in names
-    record = records["npu"]
+    assert "xpu:0" not in names
+    record = records["xpu"]
     assert record["state"] == "refused"
     assert record["status"] == status
     assert expected in record["message"] + record["cause"]
@@ -108,22 +108,22 @@ def test_broken_ones(run_python: RunPython, fault: str) -> None:
 
 def test_one_that_hangs(run_python: RunPython) -> None:
     """Scenario 7: given up after WIA_DRIVER_TIMEOUT. Guard: the time-out of join in wia._host."""
-    source = "import time\ntime.sleep(60)\n" + GOOD.format(name="npu")
-    got, names, records = ask(run_python, {"npu": source}, WIA_DRIVER_TIMEOUT="1")
+    source = "import time\ntime.sleep(60)\n" + GOOD.format(name="xpu")
+    got, names, records = ask(run_python, {"xpu": source}, WIA_DRIVER_TIMEOUT="1")
     assert got[0] == "DEADLINE_EXCEEDED"
     assert "WIA_DRIVER_TIMEOUT" in got[1]
     assert "time.sleep(60)" in got[2]
-    assert records["npu"]["state"] == "refused"
-    assert "npu:0" not in names
+    assert records["xpu"]["state"] == "refused"
+    assert "xpu:0" not in names
 
 
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("npu = not a reference", "expected package.module:Class"),
-        ("npu = module_only", "expected package.module:Class"),
-        ("npu = :Test", "expected package.module:Class"),
-        ("NPU = test_driver_npu:Test", "lower-case"),
+        ("xpu = not a reference", "expected package.module:Class"),
+        ("xpu = module_only", "expected package.module:Class"),
+        ("xpu = :Test", "expected package.module:Class"),
+        ("XPU = test_driver_xpu:Test", "lower-case"),
         ("no equals sign", "can't be read"),
     ],
 )
@@ -162,7 +162,7 @@ def test_unreadable_metadata_of_others(run_python: RunPython, tmp_path: Path) ->
         info.mkdir()
         for file, text in files.items():
             (info / file).write_bytes(text.encode("utf-8", "surrogatepass"))
-    got, _, records = ask(run_python, {"npu": GOOD.format(name="npu")})
+    got, _, records = ask(run_python, {"xpu": GOOD.format(name="xpu")})
     assert got == [1.0]
     assert all(record["state"] in ("found", "loaded") for record in records.values())
 
@@ -170,7 +170,7 @@ def test_unreadable_metadata_of_others(run_python: RunPython, tmp_path: Path) ->
 STATES = """
 import wia
 wia.devices()
-print([(r.state, r.message) for r in wia.load_report() if r.name == "npu"])
+print([(r.state, r.message) for r in wia.load_report() if r.name == "xpu"])
 """
 
 
@@ -178,7 +178,7 @@ def test_two_of_one_name(run_python: RunPython, tmp_path: Path) -> None:
     """Scenario 8: the first is used, the second is refused and names the first."""
     other = tmp_path / "other"
     other.mkdir()
-    drivers = {"npu": GOOD.format(name="npu")}
+    drivers = {"xpu": GOOD.format(name="xpu")}
     install(other, drivers, name="wia-other-drivers")
     result = run_python(STATES, drivers, {"PYTHONPATH": str(other)})
     (first, _), (second, message) = ast.literal_eval(result.stdout)
@@ -192,24 +192,24 @@ def test_the_same_one_twice(run_python: RunPython, tmp_path: Path) -> None:
     Guard: `seen` in _find_entry_points; without it there is a second record.
     """
     again = f"{tmp_path}/../{tmp_path.name}"
-    result = run_python(STATES, {"npu": GOOD.format(name="npu")}, {"PYTHONPATH": again})
+    result = run_python(STATES, {"xpu": GOOD.format(name="xpu")}, {"PYTHONPATH": again})
     assert result.stdout == "[('loaded', '')]\n", result.stderr
 
 
 def test_names_are_exact(run_python: RunPython) -> None:
     """Scenario 8: a name that is another's prefix."""
-    drivers = {"npu": GOOD.format(name="npu"), "npu2": GOOD.format(name="npu2")}
+    drivers = {"xpu": GOOD.format(name="xpu"), "xpu2": GOOD.format(name="xpu2")}
     for name in drivers:
         _, _, records = ask(run_python, drivers, name=name)
         assert records[name]["state"] == "loaded"
-    got, _, _ = ask(run_python, {"npu2": drivers["npu2"]}, name="npu")
+    got, _, _ = ask(run_python, {"xpu2": drivers["xpu2"]}, name="xpu")
     assert got[0] == "NOT_FOUND"
-    assert 'did you mean "npu2"' in got[1]
+    assert 'did you mean "xpu2"' in got[1]
 
 
 def test_disabled(run_python: RunPython) -> None:
-    got, names, records = ask(run_python, {"npu": GOOD.format(name="npu")}, WIA_DRIVERS="*,-npu")
+    got, names, records = ask(run_python, {"xpu": GOOD.format(name="xpu")}, WIA_DRIVERS="*,-xpu")
     assert got[0] in ("NOT_FOUND", "PERMISSION_DENIED", "UNAVAILABLE")
     assert "WIA_DRIVERS" in got[1]
-    assert "npu:0" not in names
-    assert records["npu"]["state"] == "disabled"
+    assert "xpu:0" not in names
+    assert records["xpu"]["state"] == "disabled"

@@ -10,16 +10,17 @@ import pytest
 
 import wia
 import wia_conformance
+import wia_npu
 import wia_null
 import wia_reference
 
 # Needs a package of its own, which is an extra.
-OPTIONAL = {"wia.driver.numba"}
+OPTIONAL = ("wia.driver.numba", "wia_npu.kernels.")
 MODULES = [
     module.name
-    for package in (wia, wia_reference, wia_null, wia_conformance)
+    for package in (wia, wia_reference, wia_null, wia_npu, wia_conformance)
     for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
-    if module.name not in OPTIONAL and module.name != "wia._bridge"
+    if not module.name.startswith(OPTIONAL) and module.name != "wia._bridge"
 ]
 
 

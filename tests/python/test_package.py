@@ -101,7 +101,9 @@ def test_files_of_the_distribution() -> None:
     assert (SITE.parent / "wia_drivers.d").is_dir()
 
 
-@pytest.mark.parametrize("package", ["wia", "wia_reference", "wia_null", "wia_conformance"])
+@pytest.mark.parametrize(
+    "package", ["wia", "wia_reference", "wia_null", "wia_npu", "wia_conformance"]
+)
 def test_packages_are_typed(package: str) -> None:
     spec = importlib.util.find_spec(package)
     assert spec is not None
@@ -111,7 +113,7 @@ def test_packages_are_typed(package: str) -> None:
 
 def test_drivers_are_announced() -> None:
     points = importlib.metadata.entry_points(group="wia.drivers")
-    assert {"reference", "null"} <= {point.name for point in points}
+    assert {"reference", "null", "npu"} <= {point.name for point in points}
 
 
 def config(capsys: pytest.CaptureFixture[str], *options: str) -> str:

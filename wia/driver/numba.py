@@ -30,6 +30,7 @@ from wia._native import ffi
 
 __all__ = [
     "KERNEL_SIGNATURE",
+    "operand_address",
     "operand_array",
     "pointer",
     "record",
@@ -110,6 +111,20 @@ def pointer(typing_context: Any, address: Any, kind: Any) -> Any:
         return builder.inttoptr(arguments[0], context.get_value_type(result))
 
     return result(types.uintp, kind), generate
+
+
+@_intrinsic()
+def operand_address(typing_context: Any, args: Any, index: Any) -> Any:
+    """The address of element 0 of operand index of a launch; 0 for one that is left out."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        word = context.get_value_type(types.uintp)
+        load = _Loader(builder, word)
+        operands = load(arguments[0], _offset("wia_kernel_args_t", "operands"))
+        step = builder.mul(arguments[1], word(ffi.sizeof("wia_operand_t")))
+        return load(builder.add(operands, step), _offset("wia_operand_t", "address"))
+
+    return types.uintp(types.uintp, types.intp), generate
 
 
 @_intrinsic(prefer_literal=True)

@@ -1,0 +1,149 @@
+"""The driver: its memory, and which program runs an operation."""
+
+from __future__ import annotations
+
+import re
+
+from wia import InvalidArgumentError
+from wia.catalog import BY_NAME, cost
+from wia.driver import Cost, DeviceFlag, Driver, NativeKernel, Node, ReservedMemory, kernel
+from wia_npu import _compiler, _elements, _images, _moves, _products, _rows
+from wia_npu._words import Program
+
+__all__ = ["NpuDriver"]
+
+FLOAT32 = ("float32",)
+ANY = (
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "bfloat16", "float32", "float64", "complex64", "complex128"),
+    *("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu"),
+)
+"""Every dtype whose elements are whole bytes."""
+GIB = 1 << 30
+_SIZE = re.compile(r"(\d+) *([KMGT]?)(?:iB)?")
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": GIB, "T": 1 << 40}
+
+
+class NpuDriver(Driver):
+    """The device "npu:0"."""
+
+    name = "npu"
+    version = "0.1.0"
+    vendor = "WIA"
+    description = "Simulated NPU: Numba on all cores of the host"
+    architecture = "wia-npu-1"
+    flags = DeviceFlag.SIMULATED
+
+    def __init__(self) -> None:
+        self.reserved = ReservedMemory(self._memory_size)
+        self.memory = self.reserved
+
+    def device_count(self) -> int:
+        """One, or an error that says what is missing."""
+        _compiler.require_numba()
+        return 1
+
+    def _memory_size(self, device: int) -> int:
+        given = self.get_option("MEMORY")
+        if given is None:
+            return GIB
+        match = _SIZE.fullmatch(given.strip())
+        if match is None or int(match[1]) == 0:
+            raise InvalidArgumentError(
+                f"WIA_NPU_MEMORY is {given!r}; expected a number of bytes above 0, or one with the "
+                "unit K, M, G or T, as in 512M."
+            )
+        return int(match[1]) * _UNITS[match[2]]
+
+    def _kernel(self, node: Node, program: Program, *, in_place: bool = False) -> NativeKernel:
+        """The compiled kernel for a program."""
+        cache = self.get_option("CACHE")
+        part, run, each = (
+            _compiler.load(module, name, cache, self.log)
+            for module, name in ((program.code, program.code), ("run", "run"), ("run", "each"))
+        )
+        threads = _compiler.thread_count()
+        words = program.assemble(
+            distance=self.reserved.distance(0),
+            threads=threads,
+            part=part.address,
+            each=each.address,
+        )
+        return NativeKernel(
+            run,
+            state=int(words.__array_interface__["data"][0]),
+            keepalive=words,
+            workspace_size=program.scratch * program.chunks(threads),
+            in_place=in_place,
+            cost=_cost(node),
+            name=f"npu_{program.code}",
+        )
+
+    @kernel(*_elements.BINARY, dtypes=FLOAT32, in_place=True)
+    def prepare_binary(self, node: Node) -> NativeKernel:
+        """Sums and their like."""
+        return self._kernel(node, _elements.binary(node), in_place=True)
+
+    @kernel(*_elements.UNARY, dtypes=FLOAT32, in_place=True)
+    def prepare_unary(self, node: Node) -> NativeKernel:
+        """Functions of one element."""
+        return self._kernel(node, _elements.unary(node), in_place=True)
+
+    @kernel("cast", dtypes=_moves.CASTS)
+    def prepare_cast(self, node: Node) -> NativeKernel:
+        """Conversions."""
+        return self._kernel(node, _moves.cast(node))
+
+    @kernel("broadcast", "copy", "reshape", "transpose", dtypes=ANY)
+    def prepare_move(self, node: Node) -> NativeKernel:
+        """Elements in another order."""
+        return self._kernel(node, _moves.move(node))
+
+    @kernel("matmul", dtypes=FLOAT32)
+    def prepare_matmul(self, node: Node) -> NativeKernel:
+        """Matrix product."""
+        return self._kernel(node, _products.matmul(node))
+
+    @kernel("addmm", dtypes=FLOAT32)
+    def prepare_addmm(self, node: Node) -> NativeKernel:
+        """Matrix product plus a tensor."""
+        return self._kernel(node, _products.addmm(node))
+
+    @kernel("linear", dtypes=FLOAT32)
+    def prepare_linear(self, node: Node) -> NativeKernel:
+        """Fully connected layer."""
+        return self._kernel(node, _products.linear(node))
+
+    @kernel("conv2d", dtypes=FLOAT32)
+    def prepare_conv2d(self, node: Node) -> NativeKernel:
+        """Convolution."""
+        return self._kernel(node, _images.conv2d(node))
+
+    @kernel("max_pool2d", dtypes=FLOAT32)
+    def prepare_max_pool2d(self, node: Node) -> NativeKernel:
+        """Pooling."""
+        return self._kernel(node, _images.max_pool2d(node))
+
+    @kernel(*_rows.REDUCTIONS, dtypes=FLOAT32)
+    def prepare_reduce(self, node: Node) -> NativeKernel:
+        """Reductions."""
+        return self._kernel(node, _rows.reduce(node))
+
+    @kernel("argmax", dtypes=FLOAT32)
+    def prepare_argmax(self, node: Node) -> NativeKernel:
+        """Where the largest element is."""
+        return self._kernel(node, _rows.argmax(node))
+
+    @kernel("softmax", dtypes=FLOAT32, in_place=True)
+    def prepare_softmax(self, node: Node) -> NativeKernel:
+        """Softmax."""
+        return self._kernel(node, _rows.softmax(node), in_place=True)
+
+
+def _cost(node: Node) -> Cost:
+    entry = BY_NAME[node.op]
+    operands = (*node.inputs, node.outputs[0])
+    shapes = [None if layout is None else layout.shape for layout in operands]
+    sizes = [0 if layout is None else layout.numpy_dtype.itemsize for layout in operands]
+    flops, moved = cost(entry, shapes, sizes, {**entry.defaults(), **node.attributes})
+    return Cost(flops=flops, bytes=moved)

@@ -1,0 +1,89 @@
+"""Programs of operations on each element alone: one code word, then the space."""
+
+from __future__ import annotations
+
+from math import prod
+
+from wia.driver import Layout, Node
+from wia_npu._words import HEADER, Program, space_words
+
+__all__ = [
+    "ADD",
+    "CLIP",
+    "CODE",
+    "DIV",
+    "EXP",
+    "GELU",
+    "GELU_TANH",
+    "LOG",
+    "MAXIMUM",
+    "MINIMUM",
+    "MUL",
+    "NEG",
+    "RELU",
+    "SIGMOID",
+    "SILU",
+    "SPACE",
+    "SQRT",
+    "SUB",
+    "TANH",
+    "binary",
+    "broadcast",
+    "unary",
+]
+
+CODE, SPACE = HEADER, HEADER + 1
+
+ADD, SUB, MUL, DIV, MINIMUM, MAXIMUM = range(6)
+RELU, NEG, CLIP, EXP, LOG, SQRT, TANH, SIGMOID, SILU, GELU, GELU_TANH = range(10, 21)
+
+BINARY = {
+    "add": ADD,
+    "sub": SUB,
+    "mul": MUL,
+    "div": DIV,
+    "minimum": MINIMUM,
+    "maximum": MAXIMUM,
+}
+UNARY = {
+    "relu": RELU,
+    "neg": NEG,
+    "clip": CLIP,
+    "exp": EXP,
+    "log": LOG,
+    "sqrt": SQRT,
+    "tanh": TANH,
+    "sigmoid": SIGMOID,
+    "silu": SILU,
+    "gelu": GELU,
+}
+
+
+def broadcast(layout: Layout, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides of an operand that is repeated to a shape, by numpy's rules."""
+    padding = (0,) * (len(shape) - layout.rank)
+    own = (
+        0 if size == 1 else stride
+        for size, stride in zip(layout.shape, layout.strides, strict=True)
+    )
+    return (*padding, *own)
+
+
+def binary(node: Node) -> Program:
+    """Two operands that broadcast."""
+    first, second = (layout for layout in node.inputs if layout is not None)
+    output = node.outputs[0]
+    strides = [broadcast(layout, output.shape) for layout in (first, second)]
+    space = space_words(output.shape, *strides, output.strides)
+    return Program("binary", [BINARY[node.op], *space], units=prod(output.shape))
+
+
+def unary(node: Node) -> Program:
+    """One operand."""
+    code, output = UNARY[node.op], node.outputs[0]
+    if node.op == "gelu" and node.attributes["approximate"]:
+        code = GELU_TANH
+    (layout,) = (layout for layout in node.inputs if layout is not None)
+    space = space_words(output.shape, layout.strides, output.strides)
+    work = 1 if code < EXP else 16
+    return Program("unary", [code, *space], units=prod(output.shape), work=work)

@@ -1,0 +1,94 @@
+"""Programs of operations on images: NCHW, windows that move over rows and columns."""
+
+from __future__ import annotations
+
+from wia.driver import Node
+from wia_npu._words import HEADER, Program
+
+__all__ = [
+    "BIAS_STRIDE",
+    "CHANNELS",
+    "DILATION",
+    "GROUP_CHANNELS",
+    "GROUP_OUTPUTS",
+    "HAS_BIAS",
+    "IN",
+    "IN_STRIDES",
+    "KERNEL",
+    "OUT",
+    "OUT_STRIDES",
+    "PADDING",
+    "STRIDE",
+    "WEIGHT_STRIDES",
+    "conv2d",
+    "max_pool2d",
+]
+
+IN, OUT, KERNEL, STRIDE, DILATION, PADDING = range(HEADER, HEADER + 12, 2)
+"""Pairs, of rows and columns; padding is that above and on the left."""
+IN_STRIDES, OUT_STRIDES, WEIGHT_STRIDES = range(HEADER + 12, HEADER + 24, 4)
+CHANNELS = HEADER + 24
+"""Of the output."""
+GROUP_CHANNELS, GROUP_OUTPUTS, HAS_BIAS, BIAS_STRIDE = range(HEADER + 25, HEADER + 29)
+"""Input and output channels of a group; whether there is a bias."""
+
+
+def conv2d(node: Node) -> Program:
+    """One unit is a plane of the output."""
+    x, weight, bias = node.inputs
+    assert x is not None
+    assert weight is not None
+    output, values = node.outputs[0], node.attributes
+    groups = values["groups"]
+    words = [
+        *x.shape[2:],
+        *output.shape[2:],
+        *weight.shape[2:],
+        *values["stride"],
+        *values["dilation"],
+        *values["padding"][:2],
+        *x.strides,
+        *output.strides,
+        *weight.strides,
+        output.shape[1],
+        weight.shape[1],
+        weight.shape[0] // groups,
+        bias is not None,
+        0 if bias is None else bias.strides[0],
+    ]
+    plane = output.shape[2] * output.shape[3]
+    taps = weight.shape[1] * weight.shape[2] * weight.shape[3]
+    return Program(
+        "conv2d", words, units=output.shape[0] * output.shape[1], work=max(1, plane * taps)
+    )
+
+
+def max_pool2d(node: Node) -> Program:
+    """One unit is a plane of the output."""
+    (x,) = (layout for layout in node.inputs if layout is not None)
+    output, values = node.outputs[0], node.attributes
+    kernel = values["kernel"]
+    stride = [own or size for own, size in zip(values["stride"], kernel, strict=True)]
+    values["ceil_mode"]  # decided the output's size, which is known
+    words = [
+        *x.shape[2:],
+        *output.shape[2:],
+        *kernel,
+        *stride,
+        *values["dilation"],
+        *values["padding"][:2],
+        *x.strides,
+        *output.strides,
+        0,
+        0,
+        0,
+        0,
+        output.shape[1],
+    ]
+    plane = output.shape[2] * output.shape[3]
+    return Program(
+        "max_pool2d",
+        words,
+        units=output.shape[0] * output.shape[1],
+        work=max(1, plane * kernel[0] * kernel[1]),
+    )

@@ -1,0 +1,87 @@
+"""Programs of reductions and of operations along one dimension.
+
+The dimensions that stay are one space, over input and output; those that go are another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from math import prod
+
+from wia.driver import Layout, Node
+from wia_npu._words import HEADER, Program, space_size, space_words
+
+__all__ = [
+    "COUNT",
+    "INNER",
+    "LENGTH",
+    "MAX",
+    "MEAN",
+    "MODE",
+    "OUTER",
+    "ROWS",
+    "STEPS",
+    "SUM",
+    "argmax",
+    "reduce",
+    "softmax",
+]
+
+MODE, COUNT, OUTER = range(HEADER, HEADER + 3)
+"""Of a reduction: what is computed, from how many elements, and where in the output they go."""
+INNER = OUTER + space_size(2)
+SUM, MEAN, MAX = range(3)
+REDUCTIONS = {"reduce_sum": SUM, "reduce_mean": MEAN, "reduce_max": MAX}
+
+LENGTH, STEPS, ROWS = HEADER, HEADER + 1, HEADER + 3
+"""Of an operation along one dimension: its size, its strides in input and output; all others."""
+
+
+def _stay(x: Layout, output: Layout, gone: Collection[int]) -> list[int]:
+    """The space of the dimensions that stay, whether the output has the others or not."""
+    kept = [i for i in range(x.rank) if i not in gone]
+    steps = [output.strides[i] for i in kept] if output.rank == x.rank else list(output.strides)
+    return space_words([x.shape[i] for i in kept], tuple(x.strides[i] for i in kept), tuple(steps))
+
+
+def reduce(node: Node) -> Program:
+    """One unit is an element of the output."""
+    (x,) = (layout for layout in node.inputs if layout is not None)
+    output = node.outputs[0]
+    node.attributes["keepdims"]  # decided the output's shape, which is known
+    axes = node.attributes["axes"]
+    gone = sorted({axis % x.rank for axis in axes} if axes else range(x.rank))
+    count = prod(x.shape[i] for i in gone)
+    words = [REDUCTIONS[node.op], count, *_stay(x, output, gone)]
+    words += space_words([x.shape[i] for i in gone], tuple(x.strides[i] for i in gone))
+    return Program("reduce", words, units=prod(output.shape), work=max(1, count))
+
+
+def argmax(node: Node) -> Program:
+    """One unit is an element of the output."""
+    (x,) = (layout for layout in node.inputs if layout is not None)
+    output = node.outputs[0]
+    node.attributes["keepdims"]  # decided the output's shape, which is known
+    axis = node.attributes["axis"] % x.rank
+    words = [x.shape[axis], x.strides[axis], 0, *_stay(x, output, {axis})]
+    return Program("argmax", words, units=prod(output.shape), work=max(1, x.shape[axis]))
+
+
+def softmax(node: Node) -> Program:
+    """One unit is a row along the axis."""
+    (x,) = (layout for layout in node.inputs if layout is not None)
+    output = node.outputs[0]
+    axis = node.attributes["axis"] % x.rank
+    kept = [i for i in range(x.rank) if i != axis]
+    space = space_words(
+        [x.shape[i] for i in kept],
+        tuple(x.strides[i] for i in kept),
+        tuple(output.strides[i] for i in kept),
+    )
+    words = [x.shape[axis], x.strides[axis], output.strides[axis], *space]
+    return Program(
+        "softmax",
+        words,
+        units=prod(x.shape[i] for i in kept) if x.shape[axis] else 0,
+        work=max(1, 16 * x.shape[axis]),
+    )

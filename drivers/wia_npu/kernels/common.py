@@ -1,0 +1,90 @@
+"""What all kernels share: options of the compiler, words of programs, places in spaces."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+from numba import types
+
+from wia.driver.numba import operand_address, pointer, workspace_address
+from wia_npu import _compiler
+from wia_npu._words import CHUNKS, DISTANCE, RANK, SCRATCH, UNITS
+
+__all__ = [
+    "PART_SIGNATURE",
+    "first_unit",
+    "inner_size",
+    "inner_stride",
+    "offset_at",
+    "operand",
+    "part",
+    "scratch",
+    "serial",
+    "word",
+]
+
+PART_SIGNATURE = types.int32(types.uintp, types.uintp, types.intp)
+"""int32 part(state, args, chunk): does the units of one chunk and returns a status."""
+
+
+def serial(function: Any) -> Any:
+    """Code that parts are made of. Division by zero follows IEEE 754."""
+    return numba.njit(error_model="numpy", nogil=True)(function)
+
+
+def part(function: Any) -> Any:
+    """A part of a kernel, which wia_npu.kernels.run calls once for each chunk."""
+    return numba.cfunc(PART_SIGNATURE, error_model="numpy", cache=_compiler.is_cached())(function)
+
+
+@serial
+def word(state: Any, index: Any) -> Any:
+    """Word index of a program."""
+    return pointer(state, numba.int64)[index]
+
+
+@serial
+def operand(state: Any, args: Any, index: Any) -> Any:
+    """Where element 0 of an operand is kept."""
+    return numba.int64(operand_address(args, index)) + word(state, DISTANCE)
+
+
+@serial
+def scratch(state: Any, args: Any, chunk: Any) -> Any:
+    """Where the workspace of a chunk is kept."""
+    own = word(state, DISTANCE) + chunk * word(state, SCRATCH)
+    return numba.int64(workspace_address(args)) + own
+
+
+@serial
+def first_unit(state: Any, chunk: Any) -> Any:
+    """The first unit of a chunk; that of the one behind the last is the number of units."""
+    return word(state, UNITS) * chunk // word(state, CHUNKS)
+
+
+@serial
+def inner_size(state: Any, space: Any) -> Any:
+    """The size of a space's last dimension."""
+    return word(state, space + word(state, space))
+
+
+@serial
+def inner_stride(state: Any, space: Any, position: Any) -> Any:
+    """The stride of an operand along a space's last dimension."""
+    return word(state, space + RANK * (1 + position) + word(state, space))
+
+
+@serial
+def offset_at(state: Any, space: Any, position: Any, index: Any) -> Any:
+    """Elements from element 0 of the operand at a position to where step index of the space is."""
+    rank = word(state, space)
+    strides = space + 1 + RANK * (1 + position)
+    total = numba.int64(0)
+    for back in range(rank):
+        dimension = rank - 1 - back
+        size = word(state, space + 1 + dimension)
+        rest = index // size
+        total += (index - rest * size) * word(state, strides + dimension)
+        index = rest
+    return total

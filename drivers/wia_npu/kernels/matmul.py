@@ -1,0 +1,99 @@
+"""Matrix products, float32: blocks of a row are summed in the workspace, then scaled and stored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+
+from wia.driver.numba import pointer, scalar
+from wia_npu._products import (
+    A_STRIDES,
+    ADDEND,
+    ADDEND_STRIDES,
+    ALPHA,
+    B_STRIDES,
+    BATCH,
+    BETA,
+    BLOCK,
+    C_STRIDES,
+    FIRST,
+    OUTPUT,
+    K,
+    M,
+    N,
+)
+from wia_npu.kernels.common import first_unit, offset_at, operand, part, scratch, serial, word
+
+__all__ = ["matmul"]
+
+
+@serial
+def _factor(state: Any, args: Any, index: Any) -> Any:
+    place = word(state, index)
+    return numba.float32(scalar(args, place)) if place >= 0 else numba.float32(1.0)
+
+
+@serial
+def _matrix(state: Any, args: Any, index: Any, position: Any, batch: Any) -> Any:
+    """Where the matrix of an operand is kept, for one step of the batch."""
+    return operand(state, args, index) + 4 * offset_at(state, BATCH, position, batch)
+
+
+@serial
+def _sum(total: Any, a: Any, a_step: Any, b: Any, b_step: Any, step: Any, k: Any, n: Any) -> None:
+    """total[j] = sum over i of a[i] b[i, j]."""
+    for j in range(n):
+        total[j] = numba.float32(0.0)
+    if step == 1:
+        for i in range(k):
+            factor = a[i * a_step]
+            row = i * b_step
+            for j in range(n):
+                total[j] += factor * b[row + j]
+        return
+    for i in range(k):
+        factor = a[i * a_step]
+        for j in range(n):
+            total[j] += factor * b[i * b_step + j * step]
+
+
+@part
+def matmul(state: Any, args: Any, chunk: Any) -> Any:
+    """c = alpha a b + beta addend, one unit being a row of c."""
+    m, k, n = word(state, M), word(state, K), word(state, N)
+    alpha, beta = _factor(state, args, ALPHA), _factor(state, args, BETA)
+    added = word(state, ADDEND)
+    total = pointer(scratch(state, args, chunk), numba.float32)
+    for unit in range(first_unit(state, chunk), first_unit(state, chunk + 1)):
+        batch, row = unit // m, unit % m
+        a = _matrix(state, args, word(state, FIRST), 0, batch)
+        a += 4 * row * word(state, A_STRIDES)
+        b = _matrix(state, args, word(state, FIRST) + 1, 1, batch)
+        c = _matrix(state, args, word(state, OUTPUT), 2, batch)
+        c += 4 * row * word(state, C_STRIDES)
+        step, c_step = word(state, B_STRIDES + 1), word(state, C_STRIDES + 1)
+        for begin in range(0, n, BLOCK):
+            count = min(BLOCK, n - begin)
+            _sum(
+                total,
+                pointer(a, numba.float32),
+                word(state, A_STRIDES + 1),
+                pointer(b + 4 * begin * step, numba.float32),
+                word(state, B_STRIDES),
+                step,
+                k,
+                count,
+            )
+            target = pointer(c + 4 * begin * c_step, numba.float32)
+            if added < 0 or beta == 0:
+                for j in range(count):
+                    target[j * c_step] = alpha * total[j]
+                continue
+            d_step = word(state, ADDEND_STRIDES + 1)
+            d = _matrix(state, args, added, 3, batch)
+            d += 4 * (row * word(state, ADDEND_STRIDES) + begin * d_step)
+            addend = pointer(d, numba.float32)
+            for j in range(count):
+                target[j * c_step] = alpha * total[j] + beta * addend[j * d_step]
+    return 0

@@ -1,0 +1,59 @@
+"""Largest element of windows, float32."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+
+from wia.driver.numba import pointer
+from wia_npu._images import (
+    CHANNELS,
+    DILATION,
+    IN,
+    IN_STRIDES,
+    KERNEL,
+    OUT,
+    OUT_STRIDES,
+    PADDING,
+    STRIDE,
+)
+from wia_npu.kernels.common import first_unit, operand, part, serial, word
+
+__all__ = ["max_pool2d"]
+
+_LEAST = numba.float32(-float("inf"))
+
+
+@serial
+def _largest(state: Any, x: Any, row: Any, column: Any) -> Any:
+    """The largest element under the window of an output; NaN wins."""
+    largest = numba.float32(_LEAST)
+    for i in range(word(state, KERNEL)):
+        y = row * word(state, STRIDE) + i * word(state, DILATION) - word(state, PADDING)
+        if y < 0 or y >= word(state, IN):
+            continue
+        for j in range(word(state, KERNEL + 1)):
+            z = column * word(state, STRIDE + 1) + j * word(state, DILATION + 1)
+            z -= word(state, PADDING + 1)
+            if 0 <= z < word(state, IN + 1):
+                own = x[y * word(state, IN_STRIDES + 2) + z * word(state, IN_STRIDES + 3)]
+                if own > largest or own != own:
+                    largest = own
+    return largest
+
+
+@part
+def max_pool2d(state: Any, args: Any, chunk: Any) -> Any:
+    """One unit is a plane of the output: an image and a channel."""
+    for unit in range(first_unit(state, chunk), first_unit(state, chunk + 1)):
+        image, channel = unit // word(state, CHANNELS), unit % word(state, CHANNELS)
+        place = image * word(state, IN_STRIDES) + channel * word(state, IN_STRIDES + 1)
+        x = pointer(operand(state, args, 0) + 4 * place, numba.float32)
+        place = image * word(state, OUT_STRIDES) + channel * word(state, OUT_STRIDES + 1)
+        y = pointer(operand(state, args, 1) + 4 * place, numba.float32)
+        for row in range(word(state, OUT)):
+            for column in range(word(state, OUT + 1)):
+                target = row * word(state, OUT_STRIDES + 2) + column * word(state, OUT_STRIDES + 3)
+                y[target] = _largest(state, x, row, column)
+    return 0
