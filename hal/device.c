@@ -119,15 +119,38 @@ static wia_status_t check_ordinal(wia__driver_t *driver, int32_t id) {
                         driver->name, ordinal, (int)id, count);
 }
 
+/* Waits until nobody opens the device any more, with wia__records_mutex held. False: whoever does is
+ * waiting for this thread, since a driver asked for a device while it opened its own. */
+static bool await_opener(const wia__slot_t *slot, uint32_t ordinal, wia__opener_t *self) {
+  const wia__opener_t *opener;
+  while ((opener = slot->openers[ordinal]) != NULL) {
+    for (const wia__opener_t *other = opener; other != NULL; other = other->waits_for)
+      if (other == self) return false;
+    self->waits_for = opener;
+    pthread_cond_wait(&wia__records_changed, &wia__records_mutex);
+    self->waits_for = NULL;
+  }
+  return true;
+}
+
+static wia_status_t fail_cycle(const wia__driver_t *driver, uint32_t ordinal) {
+  return wia__fail_with(WIA_STATUS_FAILED_PRECONDITION, driver->name, NULL,
+                        "device \"%s:%u\" was asked for while it was opened, by a driver that it "
+                        "needs itself: set one of the two up on another device",
+                        driver->name, ordinal);
+}
+
 /* Opens a device unless another thread is at it, for which it waits. */
 static wia_status_t open_device(wia__driver_t *driver, wia__slot_t *slot, int32_t id,
                                 wia__device_t **out_device) {
   const uint32_t ordinal = (uint32_t)id % WIA__MAX_DEVICES;
+  static _Thread_local wia__opener_t self;
   pthread_mutex_lock(&wia__records_mutex);
-  while (slot->opening[ordinal]) pthread_cond_wait(&wia__records_changed, &wia__records_mutex);
+  const bool waited = await_opener(slot, ordinal, &self);
   wia__device_t *device = atomic_load(&slot->devices[ordinal]);
-  if (device == NULL) slot->opening[ordinal] = true;
+  if (waited && device == NULL) slot->openers[ordinal] = &self;
   pthread_mutex_unlock(&wia__records_mutex);
+  if (!waited) return fail_cycle(driver, ordinal);
   wia_status_t status = WIA_STATUS_OK;
   if (device == NULL) {
     status = check_ordinal(driver, id);
@@ -135,7 +158,7 @@ static wia_status_t open_device(wia__driver_t *driver, wia__slot_t *slot, int32_
     pthread_mutex_lock(&wia__records_mutex);
     if (status == WIA_STATUS_OK)
       atomic_store_explicit(&slot->devices[ordinal], device, memory_order_release);
-    slot->opening[ordinal] = false;
+    slot->openers[ordinal] = NULL;
     pthread_cond_broadcast(&wia__records_changed);
     pthread_mutex_unlock(&wia__records_mutex);
   }

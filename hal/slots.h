@@ -6,11 +6,16 @@
 
 enum { WIA__MAX_SLOTS = 4096 };
 
+/* A thread that opens a device; each waits for one other at most. Guarded by wia__records_mutex. */
+typedef struct wia__opener_t {
+  const struct wia__opener_t *waits_for;
+} wia__opener_t;
+
 typedef struct wia__slot_t {
   int32_t number;
   _Atomic(wia__record_t *) record; /* NULL in slot 0 as long as no default driver was found */
   _Atomic(wia__device_t *) devices[WIA__MAX_DEVICES];
-  bool opening[WIA__MAX_DEVICES]; /* guarded by wia__records_mutex */
+  const wia__opener_t *openers[WIA__MAX_DEVICES]; /* guarded by wia__records_mutex; NULL: nobody */
 } wia__slot_t;
 
 /* NULL: nobody was given that number. Slot 0 always is. Takes no lock. */

@@ -135,12 +135,24 @@ typedef struct wia_host_t {
   uint32_t reserved;
   /* Writes a line to the library's log. */
   void (*log)(const wia_driver_t *driver, int32_t level, const char *text);
-  /* The value of the environment variable WIA_<DRIVER>_<NAME>, in capitals, or NULL when it is not
-   * set or the process is privileged. */
+  /* The value of the environment variable WIA_<DRIVER>_<NAME>, in capitals, or of WIA_<DRIVER> for
+   * the name "". NULL when it is not set or the process is privileged. */
   const char *(*get_option)(const wia_driver_t *driver, const char *name);
   /* Sets a message of any length, and a cause ("" or NULL for none), on an error that the library
    * passed. */
   void (*set_error_text)(wia_error_t *error, const char *message, const char *cause);
+  /* For a driver that builds on another one: finds a device by its name, loading and opening it if
+   * need be, and gives the table of its driver, with NULL for optional entries that it lacks, and the
+   * device to call it with. Both stay good to the end of the process. Whoever calls that table keeps
+   * to its contract as the library does: what is allocated through it is in no statistics of the
+   * library, and is freed through it. May be called from open_device on, and not in count_devices.
+   * Errors: INVALID_ARGUMENT for a malformed name or the asking driver's own; FAILED_PRECONDITION
+   * when the device waits, at any remove, for one that is being opened by the caller; UNIMPLEMENTED
+   * for a device with WIA_DEVICE_SERIAL, whose calls the library orders; what wia_find_device() and
+   * opening the device give. */
+  wia_status_t (*find_device)(const wia_driver_t *driver, const char *name,
+                              const wia_driver_t **out_driver, wia_driver_device_t *out_device,
+                              wia_error_t *out_error);
 } wia_host_t;
 
 /* -- the driver table ---------------------------------------------------------------------------- */
@@ -185,6 +197,10 @@ struct wia_driver_t {
   /* O: the library copies the pattern from the host. Complete on return. */
   wia_status_t (*fill)(wia_driver_device_t device, const wia_operand_t *target, uint64_t size,
                        const void *pattern, uint32_t pattern_size, wia_error_t *out_error);
+  /* O: WIA_LINK_HOST, figures not known; which is what out_info holds before the call. peer is
+   * another device of the driver: the link leads there from device. */
+  wia_status_t (*get_link)(wia_driver_device_t device, wia_driver_device_t peer,
+                           wia_link_info_t *out_info, wia_error_t *out_error);
 };
 
 /* -- loading ------------------------------------------------------------------------------------- */

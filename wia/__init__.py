@@ -12,6 +12,7 @@ from wia._context import Context
 from wia._device import (
     Device,
     DeviceFlag,
+    LinkInfo,
     LoadRecord,
     MemoryInfo,
     PlanCacheStats,
@@ -68,6 +69,7 @@ __all__ = [
     "InternalError",
     "InvalidArgumentError",
     "InvalidHandleError",
+    "LinkInfo",
     "LoadRecord",
     "MemoryInfo",
     "NotFoundError",

@@ -14,6 +14,7 @@ __all__ = [
     "MEMORY_KINDS",
     "Device",
     "DeviceFlag",
+    "LinkInfo",
     "LoadRecord",
     "MemoryInfo",
     "PlanCacheStats",
@@ -51,6 +52,18 @@ class MemoryInfo(NamedTuple):
     total_count: int
     failed_count: int
     deferred_count: int
+
+
+class LinkInfo(NamedTuple):
+    """What is between two devices, as their driver says: see wia/device.h.
+
+    `direct` tells whether data goes there without the host. `bandwidth` is in bytes per second,
+    `latency_ns` the time until the first byte arrives; both -1 where not known.
+    """
+
+    direct: bool
+    bandwidth: float
+    latency_ns: float
 
 
 class PlanCacheStats(NamedTuple):
@@ -105,6 +118,16 @@ class Device(NamedTuple):
         info = new_struct("wia_memory_info_t")
         check(lib.wia_get_memory_info(self.id, MEMORY_KINDS[kind], info))
         return MemoryInfo(*(getattr(info, field) for field in MemoryInfo._fields))
+
+    def link(self, other: Device | str) -> LinkInfo:
+        """What is between this device and another one.
+
+        Raises InvalidArgumentError for the device itself, NotFoundError for an unknown name.
+        """
+        peer = find_device(other) if isinstance(other, str) else other
+        info = new_struct("wia_link_info_t")
+        check(lib.wia_get_link_info(self.id, peer.id, info))
+        return LinkInfo(info.kind == lib.WIA_LINK_DIRECT, info.bandwidth, info.latency_ns)
 
     def plan_cache(self) -> PlanCacheStats:
         """Statistics of the cache of prepared kernels."""

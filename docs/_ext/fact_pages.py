@@ -44,7 +44,8 @@ def _environment() -> list[str]:
     lines += rst.title("Options of drivers", "-")
     lines += [
         "A driver reads options of its own through ``get_option``: the option ``threads`` of the "
-        "driver ``npu`` is the variable ``WIA_NPU_THREADS``. Its documentation lists them.",
+        "driver ``npu`` is the variable ``WIA_NPU_THREADS``, and the option without a name is "
+        "``WIA_NPU``. Its documentation lists them.",
         "",
     ]
     return lines

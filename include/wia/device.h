@@ -57,5 +57,26 @@ WIA_API wia_status_t wia_get_device_info(int32_t device_id, wia_device_info_t *o
  * Errors: INVALID_ARGUMENT for an unknown operation; UNIMPLEMENTED where the driver doesn't tell. */
 WIA_API wia_status_t wia_get_device_support(int32_t device_id, wia_op_t op, uint64_t *out_dtypes);
 
+enum {
+  WIA_LINK_NONE = 0,
+  WIA_LINK_HOST = 1,  /* copies go through host memory */
+  WIA_LINK_DIRECT = 2 /* the devices reach each other without the host */
+};
+
+/* A way for data from one device to another. */
+typedef struct wia_link_info_t {
+  uint32_t struct_size;
+  int32_t kind;      /* WIA_LINK_* */
+  double bandwidth;  /* bytes per second; below 0: not known */
+  double latency_ns; /* until the first byte arrives; below 0: not known */
+} wia_link_info_t;
+#define WIA_LINK_INFO_INIT WIA_INIT(wia_link_info_t)
+
+/* Tells what is between two devices, as the driver says that both belong to. Where it says nothing,
+ * and between devices of different drivers: WIA_LINK_HOST with figures of -1.
+ * Errors: NOT_FOUND for an id that no device has; INVALID_ARGUMENT for one device twice. */
+WIA_API wia_status_t wia_get_link_info(int32_t device_id, int32_t peer_id,
+                                       wia_link_info_t *out_info);
+
 WIA_END_DECLS
 #endif

@@ -185,3 +185,31 @@ def test_options_and_log(
     wia.register_driver(Optioned)
     wia.Context("optioned").close()
     assert "warning: optioned: speed 11, colour None" in capfd.readouterr().err
+
+
+def test_links() -> None:
+    """Between devices of one driver as it says, from one to the other; else the host."""
+
+    class Linked(Driver):
+        name = "linked"
+
+        def device_count(self) -> int:
+            return 3
+
+        def get_link(self, device: int, peer: int) -> wia.LinkInfo | None:
+            if device == 2:
+                return None
+            return wia.LinkInfo(direct=device < peer, bandwidth=1e9 * peer, latency_ns=-5.0)
+
+    wia.register_driver(Linked)
+    first, second, third = (wia.find_device(f"linked:{i}") for i in range(3))
+    assert first.link(second) == wia.LinkInfo(True, 1e9, -1.0)
+    assert second.link("linked:2") == wia.LinkInfo(True, 2e9, -1.0)
+    assert second.link(first) == wia.LinkInfo(False, 0.0, -1.0)
+    unknown = wia.LinkInfo(False, -1.0, -1.0)
+    assert third.link(first) == unknown
+    assert first.link("reference") == wia.find_device("reference").link(first) == unknown
+    with pytest.raises(wia.InvalidArgumentError, match="expected two devices"):
+        first.link(first)
+    with pytest.raises(wia.NotFoundError, match="linked:3"):
+        first.link("linked:3")

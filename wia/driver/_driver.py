@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
-from wia._device import DeviceFlag
+from wia._device import DeviceFlag, LinkInfo
 from wia._dtype import CODES
 from wia._errors import InvalidArgumentError, UnimplementedError
 from wia._native import NULL, lib, text
@@ -114,8 +114,14 @@ class Driver:
         """The device's description; the class attribute unless overridden."""
         return self.description
 
+    def get_link(self, device: int, peer: int) -> LinkInfo | None:
+        """What is between two of the driver's devices; None: the host, figures not known."""
+        return None
+
     def get_option(self, name: str) -> str | None:
-        """The environment variable WIA_<DRIVER>_<NAME>; None when unset, or the process privileged.
+        """The environment variable WIA_<DRIVER>_<NAME>, or WIA_<DRIVER> for the name "".
+
+        None when it is unset, or the process privileged.
 
         Not in __init__, which runs before the library knows the driver.
         """

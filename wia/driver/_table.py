@@ -73,7 +73,7 @@ def make_table(driver: Driver) -> Any:
         setattr(table, field, value)
     handle = ffi.new_handle(driver)
     table.self = ffi.cast("wia_driver_self_t", handle)
-    for entry in (*_PYTHON_ENTRIES, "get_support"):
+    for entry in (*_PYTHON_ENTRIES, "get_support", "get_link"):
         setattr(table, entry, ffi.addressof(lib, f"wia__gate_{entry}"))
     native = driver.memory._entries if isinstance(driver.memory, NativeMemory) else {}
     memory_side = "host" if driver.memory is None else "gate"
@@ -141,6 +141,17 @@ def _get_support(device: Any, op_name: Any, out_dtypes: Any, out_error: Any) -> 
     opened = _device_of(device)
     names = opened.driver.get_support(opened.index, text(op_name))
     out_dtypes[0] = sum(1 << CODES[name] for name in names)
+    return 0
+
+
+@callback("get_link")
+def _get_link(device: Any, peer: Any, out_info: Any, out_error: Any) -> int:
+    opened = _device_of(device)
+    link = opened.driver.get_link(opened.index, _device_of(peer).index)
+    if link is not None:
+        out_info.kind = lib.WIA_LINK_DIRECT if link.direct else lib.WIA_LINK_HOST
+        out_info.bandwidth = link.bandwidth
+        out_info.latency_ns = link.latency_ns
     return 0
 
 
