@@ -53,15 +53,14 @@ static void unlink_plan(wia__cache_t *cache, wia__plan_t *plan) {
 }
 
 /* Makes room for one entry: the victim, which the caller releases outside the mutex. Plans that are
- * being prepared stay; if all are, the cache grows beyond none: the newcomer is not kept. */
-static wia__plan_t *evict(wia__cache_t *cache) {
+ * being prepared stay; if all are, the cache grows beyond none: the newcomer is not kept. The hand
+ * stands behind the place that is free now, so that its next plan is the last to be looked at. */
+static wia__plan_t *evict(wia__cache_t *cache, uint64_t *out_place) {
   for (uint64_t looked = 0; looked < 2 * cache->entry_count; looked++) {
     if (cache->hand >= cache->entry_count) cache->hand = 0;
-    wia__plan_t *plan = cache->entries[cache->hand];
-    if (plan->preparing || atomic_exchange_explicit(&plan->used, 0, memory_order_relaxed)) {
-      cache->hand++;
-      continue;
-    }
+    wia__plan_t *plan = cache->entries[cache->hand++];
+    if (plan->preparing || atomic_exchange_explicit(&plan->used, 0, memory_order_relaxed)) continue;
+    *out_place = plan->position;
     unlink_plan(cache, plan);
     cache->evictions++;
     return plan;
@@ -69,15 +68,22 @@ static wia__plan_t *evict(wia__cache_t *cache) {
   return NULL;
 }
 
-/* Takes a reference to the plan. False: no place. */
-static bool insert(wia__cache_t *cache, wia__plan_t *plan) {
+/* Takes a reference to the plan. place: where it goes among the entries, at most their number. False:
+ * no room. */
+static bool insert(wia__cache_t *cache, wia__plan_t *plan, uint64_t place) {
   if (cache->entry_count == cache->capacity) return false;
   wia__retain(&plan->object);
   wia__plan_t **bucket = bucket_of(cache, &plan->key);
   plan->next_in_bucket = *bucket;
   *bucket = plan;
-  plan->position = cache->entry_count;
-  cache->entries[cache->entry_count++] = plan;
+  if (place < cache->entry_count) {
+    wia__plan_t *moved = cache->entries[place];
+    moved->position = cache->entry_count;
+    cache->entries[moved->position] = moved;
+  }
+  plan->position = place;
+  cache->entries[place] = plan;
+  cache->entry_count++;
   return true;
 }
 
@@ -145,8 +151,9 @@ wia_status_t wia__obtain_plan(wia__device_t *device, const wia__key_t *key, cons
       mine = true;
       memcpy(&plan->key, key, sizeof *key);
       plan->preparing = 1;
-      if (cache->entry_count == cache->capacity) victim = evict(cache);
-      kept = insert(cache, plan);
+      uint64_t place = cache->entry_count;
+      if (place == cache->capacity) victim = evict(cache, &place);
+      kept = insert(cache, plan, place);
     }
   }
   pthread_mutex_unlock(&cache->mutex);

@@ -355,6 +355,19 @@ bool core_has(wia_tensor_t tensor, float first, float step) {
 
 void core_destroy(wia_tensor_t tensor) { CHECK_STATUS(wia_destroy_tensor(tensor), WIA_STATUS_OK); }
 
+void core_evict(void) {
+  core.kernel_flags = WIA_KERNEL_THREAD_SAFE | WIA_KERNEL_IN_PLACE;
+  for (uint32_t device = 0; device <= CORE_BARE; device++) {
+    wia_context_t *context = core_context(device);
+    for (int64_t i = 0; i < 3 * (int64_t)core_cache(device).capacity; i++) {
+      wia_tensor_t tensor = core_empty(context, 2, (const int64_t[]){2000 + i, 1});
+      CHECK_STATUS(wia_mul(context, tensor, tensor, tensor, NULL), WIA_STATUS_OK);
+      core_destroy(tensor);
+    }
+    CHECK_STATUS(wia_destroy_context(context), WIA_STATUS_OK);
+  }
+}
+
 wia_memory_info_t core_memory(uint32_t device) {
   wia_memory_info_t info = WIA_MEMORY_INFO_INIT;
   CHECK_STATUS(wia_get_memory_info(core_id(device), WIA_MEMORY_DEVICE, &info), WIA_STATUS_OK);

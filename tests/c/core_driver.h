@@ -81,6 +81,9 @@ wia_tensor_t core_empty(wia_context_t *context, uint32_t rank, const int64_t *sh
 bool core_has(wia_tensor_t tensor, float first, float step);
 void core_destroy(wia_tensor_t tensor);
 
+/* Fills the cache of each device with kernels that keep no workspace, so that none of others is left. */
+void core_evict(void);
+
 wia_memory_info_t core_memory(uint32_t device);
 wia_plan_cache_stats_t core_cache(uint32_t device);
 

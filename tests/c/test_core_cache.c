@@ -131,6 +131,18 @@ static void test_used_stays(void) {
   CHECK(stats.hit_count == 40 && stats.miss_count == 41);
 }
 
+/* What was used once upon a time makes room for what is used now. */
+static void test_phases(void) {
+  start("8");
+  for (int64_t i = 0; i < 8; i++) add_times(100 + i, 10);
+  for (uint32_t round = 0; round < 20; round++) {
+    for (int64_t i = 0; i < 5; i++) add_times(1 + i, 1);
+  }
+  const wia_plan_cache_stats_t stats = core_cache(CORE_PLAIN);
+  if (!CHECK(stats.miss_count <= 8 + 2 * 5))
+    printf("  %llu misses\n", (unsigned long long)stats.miss_count);
+}
+
 static void test_bad_size(void) {
   start("many");
   CHECK(core_cache(CORE_PLAIN).capacity == 1024);
@@ -285,6 +297,7 @@ int main(void) {
   RUN_ALONE(test_signatures);
   RUN_ALONE(test_bound);
   RUN_ALONE(test_used_stays);
+  RUN_ALONE(test_phases);
   RUN_ALONE(test_bad_size);
   RUN_ALONE(test_evict_in_use);
   RUN_ALONE(test_prepare_once);
