@@ -4,7 +4,7 @@
 
 #include "plan.h"
 
-enum { WIA__CACHE_FRONT = 1024 };
+enum { WIA__CACHE_FRONT = 1024, WIA__CACHE_KERNELS = 256 };
 
 /* In front a table that is read without a lock, one plan a place; behind it a map of all plans with
  * a bound, from which the one that was not used for longest (by a clock hand) goes. */
@@ -13,7 +13,8 @@ struct wia__cache_t {
   pthread_mutex_t mutex;
   pthread_cond_t prepared;
   wia__plan_t **buckets;
-  wia__plan_t **entries; /* all plans, in no order, for the clock */
+  wia__plan_t **entries;                      /* all plans, in no order, for the clock */
+  wia__kernel_t *kernels[WIA__CACHE_KERNELS]; /* those for any shape, by class: see kernel.h */
   uint64_t bucket_count, entry_count, capacity, hand;
   uint64_t misses, evictions;
   uint32_t

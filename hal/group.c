@@ -240,7 +240,7 @@ static wia_status_t prepare(build_t *build, wia__device_t *device, uint64_t alia
   build->group.scalar_count = build->scalar_count;
   build->request.struct_size = sizeof build->request;
   build->request.group = &build->group;
-  const wia_status_t status = wia__prepare_plan(plan, &build->request);
+  const wia_status_t status = wia__prepare_plan(plan, &build->request, NULL);
   if (status)
     wia__release(&plan->object);
   else

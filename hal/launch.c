@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan.h"
+#include "kernel.h"
 #include "pool.h"
 
 /* -- workspaces ---------------------------------------------------------------------------------- */
@@ -53,11 +53,11 @@ static wia_status_t take_scratch(wia__plan_t *plan, wia__allocation_t **out_scra
 
 static wia_status_t call_locked(wia__plan_t *plan, const wia_kernel_args_t *args) {
   const bool turns = !(plan->kernel.flags & WIA_KERNEL_THREAD_SAFE);
-  if (turns) pthread_mutex_lock(&plan->turn);
+  if (turns) pthread_mutex_lock(&plan->shared->turn);
   wia__lock_device(plan->device);
   const wia_status_t status = plan->kernel.fn(plan->kernel.state, args);
   wia__unlock_device(plan->device);
-  if (turns) pthread_mutex_unlock(&plan->turn);
+  if (turns) pthread_mutex_unlock(&plan->shared->turn);
   return status;
 }
 

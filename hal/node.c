@@ -1,7 +1,7 @@
 /* node.c: a single operation as the group of one node that a driver prepares. */
 #include <string.h>
 
-#include "plan.h"
+#include "kernel.h"
 
 typedef struct single_t {
   wia_request_t request;
@@ -110,5 +110,7 @@ wia_status_t wia__prepare_operation(wia__plan_t *plan, const wia__op_t *op,
                                .input_count = plan->input_count,
                                .output_count = plan->output_count,
                                .scalar_count = plan->scalar_count};
-  return wia__prepare_plan(plan, &single.request);
+  wia__class_t class;
+  wia__classify(plan, op, words, &class);
+  return wia__prepare_plan(plan, &single.request, &class);
 }

@@ -4,15 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel.h"
+
 static void destroy_plan(wia__object_t *object) {
   wia__plan_t *plan = (wia__plan_t *)object;
   for (uint32_t i = 0; i < WIA__SCRATCHES; i++) wia__free_scratch(plan->scratches[i]);
-  if (plan->kernel.release) plan->kernel.release(plan->kernel.state);
+  if (plan->shared) wia__release(&plan->shared->object);
   for (uint32_t i = 0; i < plan->input_count + plan->output_count; i++) {
     if (plan->layouts[i]) wia__release(&wia__layout_of(plan->layouts[i])->object);
   }
   wia__free_failure(&plan->refusal);
-  pthread_mutex_destroy(&plan->turn);
   free(plan);
 }
 
@@ -22,7 +23,6 @@ wia__plan_t *wia__create_plan(wia__device_t *device, const char *name,
   wia__plan_t *plan = calloc(1, sizeof *plan);
   if (!plan) return NULL;
   wia__init_object(&plan->object, WIA__INTERNAL, destroy_plan);
-  pthread_mutex_init(&plan->turn, NULL);
   plan->device = device;
   plan->name = name;
   plan->input_count = input_count;
@@ -62,41 +62,47 @@ static wia_status_t check_kernel(wia__plan_t *plan) {
                           "the driver",
                           plan->name, (unsigned long long)kernel->workspace_alignment);
   if (plan->aliases && !(kernel->flags & WIA_KERNEL_IN_PLACE))
-    return wia__fail_with(WIA_STATUS_INVALID_ARGUMENT, driver, NULL,
+    return wia__fail_with(WIA_STATUS_UNIMPLEMENTED, driver, NULL,
                           "%s: an output is also an input, and the kernel of %s doesn't work in "
                           "place; give another output",
                           plan->name, plan->device->name);
   return WIA_STATUS_OK;
 }
 
-static wia_status_t ask_driver(wia__plan_t *plan, const wia_request_t *request) {
+static wia_status_t ask_driver(wia__plan_t *plan, const wia_request_t *request,
+                               const wia__class_t *class) {
   wia__device_t *device = plan->device;
   wia__thread_t *self = wia__thread();
   wia_error_t error;
   wia__init_error(&error);
-  plan->kernel =
-      (wia_driver_kernel_t){.struct_size = sizeof plan->kernel, .cost = {-1, -1, -1, -1}};
+  wia_driver_kernel_t kernel = {.struct_size = sizeof kernel, .cost = {-1, -1, -1, -1}};
   wia__leave(self);
   wia__lock_device(device);
-  wia_status_t status = device->table->prepare(device->handle, request, &plan->kernel, &error);
+  wia_status_t status = device->table->prepare(device->handle, request, &kernel, &error);
   wia__unlock_device(device);
   wia__rejoin(self);
-  if (!status) {
+  if (!status) { /* what a failed prepare left in the kernel is not used */
     wia__drop_error(&error);
-    return check_kernel(plan);
+    plan->shared = wia__adopt_kernel(device, &kernel, class);
+    return plan->shared ? WIA_STATUS_OK
+                        : wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no memory for a kernel");
   }
-  plan->kernel = (wia_driver_kernel_t){0}; /* what a failed prepare left there is not used */
   const wia_tensor_layout_t *first = NULL;
   for (uint32_t i = 0; i < plan->input_count && !first; i++) first = plan->layouts[i];
   return wia__take_error(&error, status, device->driver->name, "%s on %s (%s)", plan->name,
                          device->name, first ? wia_get_dtype_name(first->dtype) : "no input");
 }
 
-wia_status_t wia__prepare_plan(wia__plan_t *plan, const wia_request_t *request) {
+wia_status_t wia__prepare_plan(wia__plan_t *plan, const wia_request_t *request,
+                               const wia__class_t *class) {
   wia_status_t status = WIA_STATUS_OK;
   for (uint32_t i = 0; i < plan->output_count && !status; i++)
     status = check_output(plan, plan->layouts[plan->input_count + i]);
-  if (!status) status = ask_driver(plan, request);
+  if (!status && class) plan->shared = wia__find_kernel(plan->device, class);
+  plan->inherited = plan->shared != NULL;
+  if (!status && !plan->shared) status = ask_driver(plan, request, class);
+  if (plan->shared) plan->kernel = plan->shared->kernel;
+  if (!status) status = check_kernel(plan);
   plan->plain = plan->kernel.flags & WIA_KERNEL_THREAD_SAFE &&
                 !(plan->device->flags & WIA_DEVICE_SERIAL) && !plan->kernel.workspace_size;
   plan->args = (wia_kernel_args_t){.struct_size = sizeof plan->args,
@@ -106,4 +112,22 @@ wia_status_t wia__prepare_plan(wia__plan_t *plan, const wia_request_t *request) 
                                    .workspace_size = plan->kernel.workspace_size};
   if (status) wia__save_failure(&plan->refusal);
   return status;
+}
+
+wia_status_t wia__measure_plan(const wia__plan_t *plan, wia_cost_t *out_cost) {
+  const wia_driver_kernel_t *kernel = &plan->kernel;
+  *out_cost = plan->inherited ? (wia_cost_t){-1, -1, -1, -1} : kernel->cost;
+  if (!plan->inherited || !kernel->measure) return WIA_STATUS_OK;
+  wia__thread_t *self = wia__thread();
+  wia_error_t error;
+  wia__init_error(&error);
+  wia__leave(self);
+  const wia_status_t status = kernel->measure(
+      kernel->state, plan->layouts, plan->input_count + plan->output_count, out_cost, &error);
+  wia__rejoin(self);
+  if (status)
+    return wia__take_error(&error, status, plan->device->driver->name, "the cost of %s",
+                           plan->name);
+  wia__drop_error(&error);
+  return WIA_STATUS_OK;
 }

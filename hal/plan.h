@@ -15,13 +15,18 @@ typedef struct wia__key_t {
   uint64_t words[WIA__KEY_WORDS];
 } wia__key_t;
 
+typedef struct wia__kernel_t wia__kernel_t; /* kernel.h */
+typedef struct wia__class_t wia__class_t;
+
 /* A kernel, or the refusal of one. Immutable once it is ready, but for its workspaces. */
 typedef struct wia__plan_t {
   wia__object_t object;
   wia__device_t *device;
-  const char *name; /* the operation, or the group's, for messages */
-  wia_driver_kernel_t kernel;
-  wia__failure_t refusal; /* status OK: none */
+  const char *name;           /* the operation, or the group's, for messages */
+  wia__kernel_t *shared;      /* with a reference; NULL: refused, or not prepared yet */
+  wia_driver_kernel_t kernel; /* a copy of what is in there, close at hand */
+  uint32_t inherited;         /* 1: it was prepared for another shape, and so is its cost */
+  wia__failure_t refusal;     /* status OK: none */
   uint32_t input_count, output_count, scalar_count;
   uint32_t plain;          /* 1: may be called without a lock or a workspace */
   uint32_t writes_nothing; /* 1: no output has an element, so there is nothing to launch */
@@ -29,7 +34,6 @@ typedef struct wia__plan_t {
   uint64_t aliases;                                     /* see alias.h */
   wia_kernel_args_t args;                               /* of every launch, but for what changes */
   _Atomic(wia__allocation_t *) scratches[WIA__SCRATCHES]; /* workspaces: see launch.c */
-  pthread_mutex_t turn;                                   /* of a kernel that is not thread safe */
   /* for the cache */
   wia__key_t key;
   struct wia__plan_t *next_in_bucket;
@@ -43,8 +47,10 @@ wia__plan_t *wia__create_plan(wia__device_t *device, const char *name,
                               const wia_tensor_layout_t *const *layouts, uint32_t input_count,
                               uint32_t output_count, uint32_t scalar_count, uint64_t aliases);
 
-/* Asks the driver for the kernel of a group, outside the epoch, and notes a refusal in the plan too.*/
-wia_status_t wia__prepare_plan(wia__plan_t *plan, const wia_request_t *request);
+/* Asks the driver for the kernel of a group, outside the epoch, and notes a refusal in the plan too.
+ * class: what the kernel may be shared for; NULL: nothing. */
+wia_status_t wia__prepare_plan(wia__plan_t *plan, const wia_request_t *request,
+                               const wia__class_t *class);
 
 /* The same for one operation, from the plan's layouts and aliases. */
 wia_status_t wia__prepare_operation(wia__plan_t *plan, const wia__op_t *op,
@@ -56,6 +62,9 @@ wia_status_t wia__prepare_operation(wia__plan_t *plan, const wia__op_t *op,
 uint32_t wia__list_attributes(const wia__op_t *op, const wia_scalar_t *words,
                               const int32_t *scalar_places, wia_attribute_t *attributes,
                               int32_t *dtypes, wia_request_t *request);
+
+/* What a launch costs; outside the epoch, so the caller holds a reference. */
+wia_status_t wia__measure_plan(const wia__plan_t *plan, wia_cost_t *out_cost);
 
 /* Runs the kernel at once on this thread: tensors are usable, fitting, and without work in flight.
  * Also from a worker: then operands come without tensors. */

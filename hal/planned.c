@@ -198,19 +198,24 @@ static wia_status_t get_plan_info(wia_plan_t *handle, wia_plan_info_t *out_info)
   planned_t *planned = NULL;
   if (!status) status = wia__resolve(handle, WIA__PLAN, "plan", &planned);
   if (status) return status;
-  const wia__plan_t *plan = planned->plan;
-  const wia_driver_kernel_t *kernel = &plan->kernel;
+  wia__plan_t *plan = planned->plan;
+  const uint32_t scalar_count = planned->scalar_count;
+  wia_cost_t cost;
+  wia__retain(&plan->object);
+  status = wia__measure_plan(plan, &cost);
   const wia_plan_info_t info = {.device_id = plan->device->id,
-                                .name = kernel->name ? kernel->name : plan->name,
+                                .name = plan->kernel.name ? plan->kernel.name : plan->name,
                                 .input_count = plan->input_count,
                                 .output_count = plan->output_count,
-                                .scalar_count = planned->scalar_count,
-                                .flags = kernel->flags,
-                                .workspace_size = kernel->workspace_size,
-                                .flops = kernel->cost.flops,
-                                .bytes = kernel->cost.bytes,
-                                .time_ns = kernel->cost.time_ns,
-                                .energy_pj = kernel->cost.energy_pj};
+                                .scalar_count = scalar_count,
+                                .flags = plan->kernel.flags,
+                                .workspace_size = plan->kernel.workspace_size,
+                                .flops = cost.flops,
+                                .bytes = cost.bytes,
+                                .time_ns = cost.time_ns,
+                                .energy_pj = cost.energy_pj};
+  wia__release(&plan->object);
+  if (status) return status;
   wia__write_struct(out_info, &info, sizeof info);
   return WIA_STATUS_OK;
 }

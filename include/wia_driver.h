@@ -60,7 +60,10 @@ typedef wia_status_t (*wia_kernel_fn_t)(void *state, const wia_kernel_args_t *ar
 
 enum {
   WIA_KERNEL_THREAD_SAFE = 1, /* several threads may run it at once; else the library takes turns */
-  WIA_KERNEL_IN_PLACE = 2     /* works when an output is exactly an input */
+  WIA_KERNEL_IN_PLACE = 2,    /* works when an output is exactly an input */
+  WIA_KERNEL_ANY_SHAPE = 4 /* works for row-major operands of any shape, with the dtypes, ranks and
+                              attributes of the request: it reads shapes from its operands. Then
+                              the library doesn't prepare another. Not with a workspace. */
 };
 
 /* Frozen. Below 0: not known. */
@@ -78,6 +81,10 @@ typedef struct wia_driver_kernel_t {
   uint64_t workspace_size, workspace_alignment; /* 0: none; 64 */
   wia_cost_t cost;
   const char *name; /* O: the operation's; lives as long as the kernel */
+  /* O, of a kernel for any shape: the cost for operands of these layouts (NULL: left out); cost is that
+   * for the request's. Without it the cost for others is not known. */
+  wia_status_t (*measure)(void *state, const wia_tensor_layout_t *const *layouts, uint32_t count,
+                          wia_cost_t *out_cost, wia_error_t *out_error);
 } wia_driver_kernel_t;
 
 enum {

@@ -81,22 +81,12 @@ class _Setting:
                     stream.synchronize()
             elif self._case.form in ("again", "in-place"):
                 if self.plan is None:
-                    self.plan = self._prepare(values)
+                    self.plan = self._context.plan(self._case.op, self._tensors, outputs, **values)
                 self.plan(*self._tensors, *outputs, **scalars)
             else:
                 self._context.execute(op, self._tensors, outputs, **values)
         except wia.UnimplementedError as error:
             raise _UnsupportedError(str(error)) from None
-
-    def _prepare(self, values: dict[str, Any]) -> wia.Plan:
-        outputs = [self.output.tensor]
-        try:
-            return self._context.plan(self._case.op, self._tensors, outputs, **values)
-        except wia.InvalidArgumentError as error:
-            # With a driver's name: of all that is wrong with the call, it can't do it in place.
-            if self._case.form == "in-place" and error.driver:
-                raise _UnsupportedError(str(error)) from None
-            raise
 
     def find_problem(self, call: Call) -> str:
         """What is wrong after a launch; "" if nothing is."""

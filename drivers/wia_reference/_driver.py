@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from wia import InvalidArgumentError
 from wia.catalog import BY_NAME, Operation, ScalarError, cost, evaluate
-from wia.driver import Cost, Driver, Kernel, Node, kernel
+from wia.driver import Cost, Driver, Kernel, Layout, Node, kernel
 
 __all__ = ["ReferenceDriver"]
 
@@ -35,9 +37,10 @@ class ReferenceDriver(Driver):
             values["shape"] = output.shape
         return Kernel(
             _Call(entry, values),
+            any_shape="shape" not in values,
             in_place=True,
             name=f"{node.op}_semantics",
-            cost=_cost(entry, node),
+            cost=partial(_cost, entry, dict(node.attributes)),
         )
 
 
@@ -60,10 +63,9 @@ class _Call:
         output[...] = result
 
 
-def _cost(entry: Operation, node: Node) -> Cost:
-    operands = (*node.inputs, node.outputs[0])
+def _cost(entry: Operation, attributes: dict[str, Any], operands: Sequence[Layout | None]) -> Cost:
     shapes = [None if layout is None else layout.shape for layout in operands]
     sizes = [0 if layout is None else layout.numpy_dtype.itemsize for layout in operands]
     # Scalars come with each launch: for the plan they have their defaults.
-    flops, moved = cost(entry, shapes, sizes, {**entry.defaults(), **node.attributes})
+    flops, moved = cost(entry, shapes, sizes, {**entry.defaults(), **attributes})
     return Cost(flops=flops, bytes=moved)

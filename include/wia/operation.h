@@ -50,7 +50,8 @@ typedef struct wia_view_t {
  * Outputs must have the shape and dtype that wia_infer_outputs() gives and must not overlap an
  * input, unless one is exactly that input and the driver's kernel works in place.
  * Errors: INVALID_HANDLE; INVALID_ARGUMENT for counts, shapes, dtypes, attributes, overlap, or an
- * operand of another device; UNIMPLEMENTED naming operation, dtype and driver; the kernel's. */
+ * operand of another device; UNIMPLEMENTED naming operation, dtype and driver, also for an output
+ * that is an input where the kernel doesn't work in place; the kernel's. */
 WIA_API wia_status_t wia_execute(wia_context_t *context, wia_op_t op, const wia_tensor_t *inputs,
                                  uint32_t input_count, const wia_tensor_t *outputs,
                                  uint32_t output_count, const wia_attribute_t *attributes,

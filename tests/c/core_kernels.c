@@ -131,8 +131,12 @@ static void multiply(const kernel_t *kernel, const wia_kernel_args_t *args, cons
 
 static void compute(const kernel_t *kernel, const wia_kernel_args_t *args) {
   float *values[MAX_VALUES] = {NULL};
+  uint64_t counts[MAX_VALUES];
+  memcpy(counts, kernel->counts, sizeof counts);
+  for (uint32_t i = 0; i < kernel->operand_count; i++) /* the kernel may be for any shape */
+    counts[kernel->operand_values[i]] = args->operands[i].layout->element_count;
   for (uint32_t i = 0; i < kernel->value_count; i++) {
-    values[i] = calloc(kernel->counts[i] + 1, sizeof(float));
+    values[i] = calloc(counts[i] + 1, sizeof(float));
     if (!values[i]) abort();
   }
   for (uint32_t i = 0; i < args->input_count; i++)
@@ -144,8 +148,7 @@ static void compute(const kernel_t *kernel, const wia_kernel_args_t *args) {
       move_elements(&args->operands[2], c, false);
       multiply(kernel, args, a, b, c);
     } else {
-      for (uint64_t i = 0; i < kernel->counts[step->output]; i++)
-        c[i] = combine(step->op, a[i], b[i]);
+      for (uint64_t i = 0; i < counts[step->output]; i++) c[i] = combine(step->op, a[i], b[i]);
     }
   }
   for (uint32_t i = 0; i < args->output_count; i++)

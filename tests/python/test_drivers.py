@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -12,6 +12,7 @@ from support import made
 import wia
 from wia.driver import (
     Driver,
+    Kernel,
     Node,
     kernel,
 )
@@ -205,3 +206,30 @@ def test_what_is_no_kernel(returned: object) -> None:
 
     with made(relu=relu) as ctx, pytest.raises(wia.InvalidArgumentError, match="as a kernel"):
         ctx.relu(ctx.tensor([1.0]))
+
+
+class Lengths(Driver):
+    """relu for any shape, add for each one."""
+
+    name = "lengths"
+    prepared: ClassVar[list[str]] = []
+
+    @kernel("relu", "add")
+    def prepare_one(self, node: Node) -> Kernel:
+        Lengths.prepared.append(node.op)
+        if node.op == "relu":
+            return Kernel(lambda x, out: np.maximum(x, 0, out=out), any_shape=True)
+        return Kernel(lambda a, b, out: np.add(a, b, out=out))
+
+
+def test_any_shape() -> None:
+    """A thousand lengths are one preparation where the kernel says so."""
+    wia.register_driver(Lengths)
+    with wia.Context("lengths") as ctx:
+        for length in range(1, 1001):
+            x = ctx.full((length,), -1.0 if length % 2 else 2.0)
+            assert ctx.relu(x)[length - 1].item() == (0.0 if length % 2 else 2.0)
+        assert Lengths.prepared == ["relu"]
+        for length in (1, 2):
+            ctx.add(ctx.full((length,), 1.0), ctx.full((length,), 1.0))
+        assert Lengths.prepared == ["relu", "add", "add"]

@@ -155,6 +155,14 @@ def test_costs_of_plans(ctx: wia.Context) -> None:
         check(lib.wia_get_plan_info(plan._handle, info))
         assert (info.flops, info.bytes) == (48, 4 * (6 + 12 + 8))
         assert plan.name == "matmul_semantics"
+    # The kernel is for any shape: another plan has it too, with the cost of its own shapes.
+    before = ctx.device.plan_cache()
+    d, e = ctx.zeros((4, 5)), ctx.zeros((3, 5))
+    with ctx.plan("matmul", [b, d], [e]) as plan:
+        info = new_struct("wia_plan_info_t")
+        check(lib.wia_get_plan_info(plan._handle, info))
+        assert (info.flops, info.bytes) == (120, 4 * (12 + 20 + 15))
+        assert ctx.device.plan_cache().miss_count == before.miss_count + 1
 
 
 def test_support_is_that_of_the_catalog() -> None:

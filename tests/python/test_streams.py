@@ -329,8 +329,11 @@ def test_functions(slow: wia.Context) -> None:
         stream.synchronize(20)
         assert told == [None]
         assert out.tolist() == [1.0]
+        Slow.gate.clear()
+        slow.relu(x, stream=stream)  # so that both are queued before one fails
         stream.call(fail)
         stream.call(tell)
+        Slow.gate.set()
         with pytest.raises(wia.DataLossError, match="the file ended"):
             stream.synchronize(20)
         with pytest.raises(wia.DataLossError):  # refused, so never called

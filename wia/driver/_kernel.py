@@ -15,13 +15,18 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Cost",
+    "CostFunction",
     "Kernel",
     "Launch",
     "NativeKernel",
+    "fill_cost",
     "fill_kernel",
     "native_address",
     "release_kernel",
 ]
+
+
+_KEPT_LAYOUTS = 64
 
 
 class Cost(NamedTuple):
@@ -33,26 +38,35 @@ class Cost(NamedTuple):
     energy_pj: float = -1.0
 
 
+CostFunction = Callable[[Sequence["Layout | None"]], Cost]
+
+
 class Kernel:
     """A Python callable as a kernel, with what is to be said about it.
 
     It is called as function(*inputs, *outputs, **scalars) on numpy arrays over the operands (None
     for an input that is left out) and writes into the outputs. Inputs are read-only. The arrays are
     valid during the call.
+
+    any_shape: it works for row-major arrays of any shape, with the dtypes, ranks and attributes
+    that it was prepared for; then it is not prepared again for other shapes. cost may be a function
+    of the operands' layouts (None for one that is left out), to tell it for all of them.
     """
 
-    __slots__ = ("cost", "function", "in_place", "name", "thread_safe")
+    __slots__ = ("any_shape", "cost", "function", "in_place", "name", "thread_safe")
 
     def __init__(
         self,
         function: Callable[..., object],
         *,
+        any_shape: bool = False,
         in_place: bool = False,
         thread_safe: bool = True,
-        cost: Cost | None = None,
+        cost: Cost | CostFunction | None = None,
         name: str = "",
     ) -> None:
         self.function = function
+        self.any_shape = any_shape
         self.in_place = in_place
         self.thread_safe = thread_safe
         self.cost = cost or Cost()
@@ -63,11 +77,13 @@ class NativeKernel:
     """A compiled kernel: the address of a `wia_status_t fn(void *state, const args *)`.
 
     It runs without Python. `state` is handed to it; `keepalive` is any object that has to live as
-    long as the kernel (the code, what state points to). Sizes are in bytes.
+    long as the kernel (the code, what state points to). Sizes are in bytes. any_shape: as Kernel's;
+    shapes are in the layouts of the operands.
     """
 
     __slots__ = (
         "address",
+        "any_shape",
         "cost",
         "in_place",
         "keepalive",
@@ -86,6 +102,7 @@ class NativeKernel:
         keepalive: object = None,
         workspace_size: int = 0,
         workspace_alignment: int = 0,
+        any_shape: bool = False,
         in_place: bool = False,
         thread_safe: bool = True,
         cost: Cost | None = None,
@@ -102,6 +119,7 @@ class NativeKernel:
         self.keepalive = (address, keepalive)
         self.workspace_size = workspace_size
         self.workspace_alignment = workspace_alignment
+        self.any_shape = any_shape
         self.in_place = in_place
         self.thread_safe = thread_safe
         self.cost = cost or Cost()
@@ -128,30 +146,36 @@ class Launch:
     making an array takes longer than the rest of the call.
     """
 
-    __slots__ = ("_function", "_input_count", "_last", "_layouts", "_scalars")
+    __slots__ = ("_cost", "_function", "_input_count", "_last", "_layouts", "_scalars")
 
     def __init__(
         self,
-        function: Callable[..., object],
-        inputs: Sequence[Layout | None],
-        outputs: Sequence[Layout],
+        kernel: Kernel,
+        input_count: int,
         scalars: Sequence[tuple[str, int]],
     ) -> None:
         """Scalars are names and their indices in the launch."""
-        self._function = function
-        self._layouts = (*inputs, *outputs)
-        self._input_count = len(inputs)
+        self._function = kernel.function
+        self._cost = kernel.cost
+        self._input_count = input_count
         self._scalars = tuple(scalars)
         self._last: tuple[tuple[int, ...], tuple[Any, ...]] = ((), ())
+        # By id, which is never given again; few, since a kernel for any shape meets many.
+        self._layouts: dict[int, Layout] = {}
 
     def run(self, args: Any) -> None:
         """Runs the kernel on a `const wia_kernel_args_t *`."""
         operands = args.operands
-        addresses = tuple([operands[i].address for i in range(len(self._layouts))])
+        count = args.input_count + args.output_count
+        places = []
+        for i in range(count):
+            operand = operands[i]
+            places.append(operand.address)
+            places.append(operand.layout.id if operand.layout else 0)
         known, arrays = self._last
-        if known != addresses or not arrays:
-            arrays = self._make_arrays(addresses)
-            self._last = (addresses, arrays)
+        if known != (place := tuple(places)) or not arrays:
+            arrays = self._make_arrays(operands, count)
+            self._last = (place, arrays)
         if self._scalars:
             scalars = args.scalars
             values = {name: scalars[i].f64 for name, i in self._scalars}
@@ -159,14 +183,29 @@ class Launch:
         else:
             self._function(*arrays)
 
-    def _make_arrays(self, addresses: tuple[int, ...]) -> tuple[Any, ...]:
+    def measure(self, layouts: Sequence[Layout | None]) -> Cost:
+        """What a launch on operands of these layouts costs."""
+        return self._cost(layouts) if callable(self._cost) else Cost()
+
+    def _make_arrays(self, operands: Any, count: int) -> tuple[Any, ...]:
         arrays: list[Any] = []
-        for layout, address in zip(self._layouts, addresses, strict=True):
-            array = None if layout is None else layout.array(address)
-            if array is not None and len(arrays) < self._input_count:
+        for i in range(count):
+            operand = operands[i]
+            array = self._layout(operand.layout).array(operand.address) if operand.layout else None
+            if array is not None and i < self._input_count:
                 array.flags.writeable = False
             arrays.append(array)
         return tuple(arrays)
+
+    def _layout(self, layout: Any) -> Layout:
+        from wia.driver._layout import Layout
+
+        found = self._layouts.get(layout.id)
+        if found is None:
+            if len(self._layouts) > _KEPT_LAYOUTS:
+                self._layouts = {}
+            found = self._layouts[layout.id] = Layout(layout)
+        return found
 
 
 class _Kept:
@@ -201,15 +240,29 @@ def release_kernel(state: Any) -> None:
             del _kept[key]
 
 
-def fill_kernel(out: Any, kernel: Kernel | NativeKernel, launch: Launch | None) -> None:
+def fill_cost(out: Any, cost: Cost) -> None:
+    """Fills a `wia_cost_t *`, or one inside a struct."""
+    out.flops, out.bytes, out.time_ns, out.energy_pj = cost
+
+
+def fill_kernel(
+    out: Any,
+    kernel: Kernel | NativeKernel,
+    launch: Launch | None,
+    layouts: Sequence[Layout | None],
+) -> None:
     """Fills a `wia_driver_kernel_t *`. launch is given for a Python kernel."""
     flags = lib.WIA_KERNEL_THREAD_SAFE if kernel.thread_safe else 0
     flags |= lib.WIA_KERNEL_IN_PLACE if kernel.in_place else 0
+    flags |= lib.WIA_KERNEL_ANY_SHAPE if kernel.any_shape else 0
     name = ffi.new("char[]", kernel.name.encode()) if kernel.name else NULL
     out.flags = flags
     out.name = name
-    cost = out.cost
-    cost.flops, cost.bytes, cost.time_ns, cost.energy_pj = kernel.cost
+    if callable(kernel.cost):
+        fill_cost(out.cost, kernel.cost(layouts))
+        out.measure = ffi.addressof(lib, "wia__gate_measure")
+    else:
+        fill_cost(out.cost, kernel.cost)
     if isinstance(kernel, NativeKernel):
         out.fn = ffi.cast("wia_kernel_fn_t", kernel.address)
         out.workspace_size = kernel.workspace_size

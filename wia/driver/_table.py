@@ -12,7 +12,8 @@ from wia._dtype import CODES
 from wia._errors import InvalidArgumentError, OutOfRangeError, check
 from wia._native import ffi, lib, new_struct, text
 from wia.driver._driver import Driver, as_kernel
-from wia.driver._kernel import Kernel, Launch, fill_kernel, release_kernel
+from wia.driver._kernel import Kernel, Launch, fill_cost, fill_kernel, release_kernel
+from wia.driver._layout import Layout
 from wia.driver._memory import MEMORY_ENTRIES, Copy, DeviceMemory, NativeMemory, Region
 from wia.driver._node import Group
 
@@ -164,11 +165,17 @@ def _prepare(device: Any, request: Any, out_kernel: Any, out_error: Any) -> int:
         node.attributes.refuse_ignored(node.op)
     launch = None
     if isinstance(kernel, Kernel):
-        inputs = [None if i < 0 else group.values[i] for i in group.inputs]
-        outputs = [layout for i in group.outputs if (layout := group.values[i]) is not None]
         scalars = [pair for node in group.nodes for pair in node.scalars]
-        launch = Launch(kernel.function, inputs, outputs, scalars)
-    fill_kernel(out_kernel, kernel, launch)
+        launch = Launch(kernel, len(group.inputs), scalars)
+    operands = [None if i < 0 else group.values[i] for i in (*group.inputs, *group.outputs)]
+    fill_kernel(out_kernel, kernel, launch, operands)
+    return 0
+
+
+@callback("measure")
+def _measure(state: Any, layouts: Any, count: int, out_cost: Any, out_error: Any) -> int:
+    operands = [Layout(layouts[i]) if layouts[i] else None for i in range(count)]
+    fill_cost(out_cost, ffi.from_handle(state).measure(operands))
     return 0
 
 
