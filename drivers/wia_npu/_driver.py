@@ -94,7 +94,12 @@ class NpuDriver(Driver):
         """Conversions."""
         return self._kernel(node, _moves.cast(node))
 
-    @kernel("broadcast", "copy", "reshape", "transpose", dtypes=ANY)
+    @kernel("copy", dtypes=ANY, in_place=True)
+    def prepare_copy(self, node: Node) -> NativeKernel:
+        """Elements in the same order."""
+        return self._kernel(node, _moves.move(node), in_place=True)
+
+    @kernel("broadcast", "reshape", "transpose", dtypes=ANY)
     def prepare_move(self, node: Node) -> NativeKernel:
         """Elements in another order."""
         return self._kernel(node, _moves.move(node))
@@ -119,10 +124,15 @@ class NpuDriver(Driver):
         """Convolution."""
         return self._kernel(node, _images.conv2d(node))
 
-    @kernel("max_pool2d", dtypes=FLOAT32)
-    def prepare_max_pool2d(self, node: Node) -> NativeKernel:
+    @kernel("avg_pool2d", "max_pool2d", dtypes=FLOAT32)
+    def prepare_pool2d(self, node: Node) -> NativeKernel:
         """Pooling."""
-        return self._kernel(node, _images.max_pool2d(node))
+        return self._kernel(node, _images.pool2d(node))
+
+    @kernel(*_rows.GLOBAL_POOLS, dtypes=FLOAT32)
+    def prepare_global_pool(self, node: Node) -> NativeKernel:
+        """Pooling of whole images."""
+        return self._kernel(node, _rows.global_pool(node))
 
     @kernel(*_rows.REDUCTIONS, dtypes=FLOAT32)
     def prepare_reduce(self, node: Node) -> NativeKernel:

@@ -15,7 +15,9 @@ __all__ = [
     "EXP",
     "GELU",
     "GELU_TANH",
+    "HIGH",
     "LOG",
+    "LOW",
     "MAXIMUM",
     "MINIMUM",
     "MUL",
@@ -32,7 +34,8 @@ __all__ = [
     "unary",
 ]
 
-CODE, SPACE = HEADER, HEADER + 1
+CODE, LOW, HIGH, SPACE = range(HEADER, HEADER + 4)
+"""What is computed, and which scalars of the launch bound it (of clip)."""
 
 ADD, SUB, MUL, DIV, MINIMUM, MAXIMUM = range(6)
 RELU, NEG, CLIP, EXP, LOG, SQRT, TANH, SIGMOID, SILU, GELU, GELU_TANH = range(10, 21)
@@ -75,7 +78,7 @@ def binary(node: Node) -> Program:
     output = node.outputs[0]
     strides = [broadcast(layout, output.shape) for layout in (first, second)]
     space = space_words(output.shape, *strides, output.strides)
-    return Program("binary", [BINARY[node.op], *space], units=prod(output.shape))
+    return Program("binary", [BINARY[node.op], 0, 0, *space], units=prod(output.shape))
 
 
 def unary(node: Node) -> Program:
@@ -86,4 +89,6 @@ def unary(node: Node) -> Program:
     (layout,) = (layout for layout in node.inputs if layout is not None)
     space = space_words(output.shape, layout.strides, output.strides)
     work = 1 if code < EXP else 16
-    return Program("unary", [code, *space], units=prod(output.shape), work=work)
+    scalars = dict(node.scalars)
+    bounds = [scalars.get("min", 0), scalars.get("max", 0)]
+    return Program("unary", [code, *bounds, *space], units=prod(output.shape), work=work)

@@ -9,10 +9,12 @@ __all__ = [
     "BIAS_STRIDE",
     "CHANNELS",
     "DILATION",
+    "END_PADDING",
     "GROUP_CHANNELS",
     "GROUP_OUTPUTS",
     "HAS_BIAS",
     "IN",
+    "INCLUDE_PADDING",
     "IN_STRIDES",
     "KERNEL",
     "OUT",
@@ -21,7 +23,7 @@ __all__ = [
     "STRIDE",
     "WEIGHT_STRIDES",
     "conv2d",
-    "max_pool2d",
+    "pool2d",
 ]
 
 IN, OUT, KERNEL, STRIDE, DILATION, PADDING = range(HEADER, HEADER + 12, 2)
@@ -31,6 +33,8 @@ CHANNELS = HEADER + 24
 """Of the output."""
 GROUP_CHANNELS, GROUP_OUTPUTS, HAS_BIAS, BIAS_STRIDE = range(HEADER + 25, HEADER + 29)
 """Input and output channels of a group; whether there is a bias."""
+INCLUDE_PADDING, END_PADDING = HEADER + 25, HEADER + 26
+"""Of a mean: whether padding counts; a pair, that below and on the right."""
 
 
 def conv2d(node: Node) -> Program:
@@ -63,8 +67,8 @@ def conv2d(node: Node) -> Program:
     )
 
 
-def max_pool2d(node: Node) -> Program:
-    """One unit is a plane of the output."""
+def pool2d(node: Node) -> Program:
+    """Largest element or mean of windows. One unit is a plane of the output."""
     (x,) = (layout for layout in node.inputs if layout is not None)
     output, values = node.outputs[0], node.attributes
     kernel = values["kernel"]
@@ -79,15 +83,14 @@ def max_pool2d(node: Node) -> Program:
         *values["padding"][:2],
         *x.strides,
         *output.strides,
-        0,
-        0,
-        0,
-        0,
+        *(0,) * 4,
         output.shape[1],
     ]
+    if node.op == "avg_pool2d":
+        words += [values["count_include_pad"], *values["padding"][2:]]
     plane = output.shape[2] * output.shape[3]
     return Program(
-        "max_pool2d",
+        node.op,
         words,
         units=output.shape[0] * output.shape[1],
         work=max(1, plane * kernel[0] * kernel[1]),

@@ -23,6 +23,7 @@ __all__ = [
     "STEPS",
     "SUM",
     "argmax",
+    "global_pool",
     "reduce",
     "softmax",
 ]
@@ -32,6 +33,7 @@ MODE, COUNT, OUTER = range(HEADER, HEADER + 3)
 INNER = OUTER + space_size(2)
 SUM, MEAN, MAX = range(3)
 REDUCTIONS = {"reduce_sum": SUM, "reduce_mean": MEAN, "reduce_max": MAX}
+GLOBAL_POOLS = {"global_avg_pool2d": MEAN, "global_max_pool2d": MAX}
 
 LENGTH, STEPS, ROWS = HEADER, HEADER + 1, HEADER + 3
 """Of an operation along one dimension: its size, its strides in input and output; all others."""
@@ -51,8 +53,18 @@ def reduce(node: Node) -> Program:
     node.attributes["keepdims"]  # decided the output's shape, which is known
     axes = node.attributes["axes"]
     gone = sorted({axis % x.rank for axis in axes} if axes else range(x.rank))
+    return _reduction(REDUCTIONS[node.op], x, output, gone)
+
+
+def global_pool(node: Node) -> Program:
+    """One unit is an image and a channel."""
+    (x,) = (layout for layout in node.inputs if layout is not None)
+    return _reduction(GLOBAL_POOLS[node.op], x, node.outputs[0], [2, 3])
+
+
+def _reduction(mode: int, x: Layout, output: Layout, gone: list[int]) -> Program:
     count = prod(x.shape[i] for i in gone)
-    words = [REDUCTIONS[node.op], count, *_stay(x, output, gone)]
+    words = [mode, count, *_stay(x, output, gone)]
     words += space_words([x.shape[i] for i in gone], tuple(x.strides[i] for i in gone))
     return Program("reduce", words, units=prod(output.shape), work=max(1, count))
 

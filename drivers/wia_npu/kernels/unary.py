@@ -13,7 +13,9 @@ from wia_npu._elements import (
     CODE,
     EXP,
     GELU,
+    HIGH,
     LOG,
+    LOW,
     NEG,
     RELU,
     SIGMOID,
@@ -34,6 +36,8 @@ from wia_npu.kernels.common import (
 )
 
 __all__ = ["unary"]
+
+INVALID_ARGUMENT = 3
 
 
 @serial
@@ -91,7 +95,10 @@ def unary(state: Any, args: Any, chunk: Any) -> Any:
     code = word(state, CODE)
     low = high = numba.float32(0.0)
     if code == CLIP:
-        low, high = numba.float32(scalar(args, 0)), numba.float32(scalar(args, 1))
+        low = numba.float32(scalar(args, word(state, LOW)))
+        high = numba.float32(scalar(args, word(state, HIGH)))
+        if low != low or high != high:
+            return INVALID_ARGUMENT
     inner = inner_size(state, SPACE)
     sa, sc = inner_stride(state, SPACE, 0), inner_stride(state, SPACE, 1)
     begin, end = first_unit(state, chunk), first_unit(state, chunk + 1)
