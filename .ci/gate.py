@@ -20,7 +20,15 @@ BIN = Path(sys.executable).parent
 BUILD = ROOT / "build"
 MAX_LINES = 600
 SOURCES = {".c", ".h", ".py", ".pyi", ".md", ".rst", ".sh", ".cmake", ".toml", ".txt", ".yaml"}
-PYTHON_PACKAGES = ("wia", "wia_command", "wia_reference", "wia_null", "wia_npu", "wia_conformance")
+PYTHON_PACKAGES = (
+    "wia",
+    "wia_command",
+    "wia_reference",
+    "wia_null",
+    "wia_npu",
+    "wia_emulator",
+    "wia_conformance",
+)
 
 Step = Callable[[], None]
 

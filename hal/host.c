@@ -94,3 +94,9 @@ const wia_host_t wia__host = {
 };
 
 WIA_API const wia_host_t *wia_get_host(void) { return &wia__host; }
+
+WIA_API wia_status_t wia__tell_error(wia_error_t *error, wia_status_t status, const char *doing) {
+  if (status != WIA_STATUS_OK) return wia__take_error(error, status, NULL, "%s", doing);
+  wia__drop_error(error);
+  return status;
+}

@@ -55,6 +55,25 @@ wia_status_t wia__range_copy(wia_driver_device_t device, const wia_copy_t *copie
 wia_status_t wia__range_fill(wia_driver_device_t device, const wia_operand_t *target, uint64_t size,
                              const void *pattern, uint32_t pattern_size, wia_error_t *out_error);
 
+/* Memory that is the one of a device of another driver: the state of a device. */
+typedef struct wia__base_t {
+  const wia_driver_t *driver;
+  wia_driver_device_t device;
+  uint64_t alignment; /* that the base wants at least */
+} wia__base_t;
+
+/* The memory entries of a driver table, on that device. */
+wia_status_t wia__base_get_memory_kind(wia_driver_device_t device, uint32_t index,
+                                       wia_memory_kind_info_t *out_info, wia_error_t *out_error);
+wia_status_t wia__base_allocate(wia_driver_device_t device, int32_t kind, uint64_t size,
+                                uint64_t alignment, wia_operand_t *out_memory,
+                                wia_error_t *out_error);
+void wia__base_free(wia_driver_device_t device, const wia_operand_t *memory);
+wia_status_t wia__base_copy(wia_driver_device_t device, const wia_copy_t *copies, uint32_t count,
+                            wia_error_t *out_error);
+wia_status_t wia__base_fill(wia_driver_device_t device, const wia_operand_t *target, uint64_t size,
+                            const void *pattern, uint32_t pattern_size, wia_error_t *out_error);
+
 /* Makes exception_class (borrowed, a Python class) rise in the thread of that identifier as soon as
  * it runs Python code again. Takes the GIL. Returns the number of threads found. */
 int wia__raise_in_thread(uint64_t thread, uint64_t exception_class);

@@ -20,9 +20,9 @@ from pycparser.c_generator import CGenerator
 
 HEADERS = ("wia.h", "wia_driver.h")
 # What the bridge needs of internal headers; the rest of them stays hidden.
-INTERNAL_HEADERS = ("registry.h", "python.h", "env.h")
+INTERNAL_HEADERS = ("registry.h", "python.h", "env.h", "host.h")
 INTERNAL_NAMES = {"wia__bridge_t", "wia__set_bridge", "wia__get_libpython"}
-INTERNAL_NAMES |= {"wia__variable_t", "wia__get_variable"}
+INTERNAL_NAMES |= {"wia__variable_t", "wia__get_variable", "wia__tell_error"}
 # Structs whose function pointers are entries into Python, and stand-alone function types.
 ENTRY_STRUCTS = ("wia_driver_t", "wia__bridge_t", "wia_driver_kernel_t")
 ENTRY_TYPES = {

@@ -10,6 +10,7 @@ import pytest
 
 import wia
 import wia_conformance
+import wia_emulator
 import wia_npu
 import wia_null
 import wia_reference
@@ -18,7 +19,7 @@ import wia_reference
 OPTIONAL = ("wia.driver.numba", "wia_npu.kernels.")
 MODULES = [
     module.name
-    for package in (wia, wia_reference, wia_null, wia_npu, wia_conformance)
+    for package in (wia, wia_reference, wia_null, wia_npu, wia_emulator, wia_conformance)
     for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
     if not module.name.startswith(OPTIONAL) and module.name != "wia._bridge"
 ]

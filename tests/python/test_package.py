@@ -102,7 +102,8 @@ def test_files_of_the_distribution() -> None:
 
 
 @pytest.mark.parametrize(
-    "package", ["wia", "wia_reference", "wia_null", "wia_npu", "wia_conformance"]
+    "package",
+    ["wia", "wia_reference", "wia_null", "wia_npu", "wia_emulator", "wia_conformance"],
 )
 def test_packages_are_typed(package: str) -> None:
     spec = importlib.util.find_spec(package)
@@ -113,7 +114,7 @@ def test_packages_are_typed(package: str) -> None:
 
 def test_drivers_are_announced() -> None:
     points = importlib.metadata.entry_points(group="wia.drivers")
-    assert {"reference", "null", "npu"} <= {point.name for point in points}
+    assert {"reference", "null", "npu", "emulator"} <= {point.name for point in points}
 
 
 def config(capsys: pytest.CaptureFixture[str], *options: str) -> str:

@@ -7,6 +7,7 @@ drivers/wia_null for one to copy.
 from __future__ import annotations
 
 from wia._device import DeviceFlag
+from wia.driver._base import BaseDevice, BaseMemory
 from wia.driver._driver import Driver, kernel
 from wia.driver._kernel import Cost, Kernel, NativeKernel
 from wia.driver._layout import Layout
@@ -22,6 +23,8 @@ from wia.driver._node import Attributes, Group, Node
 
 __all__ = [
     "Attributes",
+    "BaseDevice",
+    "BaseMemory",
     "Copy",
     "Cost",
     "DeviceFlag",

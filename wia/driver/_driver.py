@@ -9,6 +9,7 @@ from wia._device import DeviceFlag, LinkInfo
 from wia._dtype import CODES
 from wia._errors import InvalidArgumentError, UnimplementedError
 from wia._native import NULL, lib, text
+from wia.driver._base import BaseDevice
 from wia.driver._kernel import Kernel, NativeKernel, native_address
 from wia.driver._memory import DeviceMemory, NativeMemory
 from wia.driver._node import Group, Node
@@ -110,6 +111,10 @@ class Driver:
     def open_device(self, device: int) -> None:
         """Gets a device ready, before anything else is asked of it."""
 
+    def get_flags(self, device: int) -> DeviceFlag:
+        """What the device is; the class attribute unless overridden."""
+        return self.flags
+
     def describe_device(self, device: int) -> str:
         """The device's description; the class attribute unless overridden."""
         return self.description
@@ -127,6 +132,16 @@ class Driver:
         """
         value = lib.wia_get_host().get_option(self._table, name.encode())
         return None if value == NULL else text(value)
+
+    def find_base(self, name: str) -> BaseDevice:
+        """A device of another driver, by its name, for a driver that builds on it.
+
+        It is loaded and opened if need be. From open_device on. Raises InvalidArgumentError for a
+        malformed name and for a device of this driver, UnimplementedError for one with
+        DeviceFlag.SERIAL, FailedPreconditionError for one that builds on the device being opened,
+        and what opening the device raises.
+        """
+        return BaseDevice(self._table, name)
 
     def log(self, message: str, *, is_error: bool = False) -> None:
         """Writes a warning, or an error, to the library's log."""

@@ -125,6 +125,10 @@ class NativeMemory:
         """The word that the entries find for a device; called once, after Driver.open_device."""
         return 0
 
+    def count_kinds(self, device: int) -> int:
+        """How many kinds of memory an open device has; kind_count unless overridden."""
+        return self.kind_count
+
 
 class ReservedMemory(NativeMemory):
     """Memory at addresses that the host can't touch, for simulated devices.

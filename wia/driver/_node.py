@@ -98,7 +98,8 @@ class Group:
     are operands, in the order of a launch. `node_inputs[i]` and `node_outputs[i]` are the indices
     of the values of node i, with -1 for an input that is left out. `candidate` is the algorithm
     asked for, "" for the driver's choice; `workspace_limit` the most bytes of workspace, 0 for no
-    limit; `reduced_precision` tells that units which round more may be used.
+    limit; `reduced_precision` tells that units which round more may be used. `request` is the C
+    struct of all that, for BaseDevice.prepare; None when prepare_group has returned.
     """
 
     __slots__ = (
@@ -109,6 +110,7 @@ class Group:
         "nodes",
         "outputs",
         "reduced_precision",
+        "request",
         "values",
         "workspace_limit",
     )
@@ -116,6 +118,7 @@ class Group:
     def __init__(self, request: Any) -> None:
         """Copies a `const wia_request_t *`. Raises UnimplementedError for unknown attributes."""
         group = request.group
+        self.request = request
         self.candidate = text(request.candidate)
         self.workspace_limit: int = request.workspace_limit
         self.reduced_precision = bool(request.flags & lib.WIA_REQUEST_REDUCED_PRECISION)

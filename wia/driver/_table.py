@@ -11,6 +11,7 @@ from wia._device import MEMORY_KINDS
 from wia._dtype import CODES
 from wia._errors import InvalidArgumentError, OutOfRangeError, check
 from wia._native import ffi, lib, new_struct, text
+from wia.driver._base import BaseKernel
 from wia.driver._driver import Driver, as_kernel
 from wia.driver._kernel import Kernel, Launch, fill_cost, fill_kernel, release_kernel
 from wia.driver._layout import Layout
@@ -124,7 +125,7 @@ def _close_device(device: Any) -> None:
 def _get_info(device: Any, out_info: Any, out_error: Any) -> int:
     opened = _device_of(device)
     driver, index = opened.driver, opened.index
-    out_info.flags = driver.flags
+    out_info.flags = driver.get_flags(index)
     out_info.description = opened.text(driver.describe_device(index))
     out_info.vendor = opened.text(driver.vendor)
     out_info.architecture = opened.text(driver.architecture)
@@ -132,7 +133,7 @@ def _get_info(device: Any, out_info: Any, out_error: Any) -> int:
     if isinstance(memory, DeviceMemory):
         out_info.memory_kind_count = len(memory.kinds(index))
     else:
-        out_info.memory_kind_count = 1 if memory is None else memory.kind_count
+        out_info.memory_kind_count = 1 if memory is None else memory.count_kinds(index)
     out_info.address_alignment = driver.address_alignment
     return 0
 
@@ -160,9 +161,15 @@ def _get_link(device: Any, peer: Any, out_info: Any, out_error: Any) -> int:
 def _prepare(device: Any, request: Any, out_kernel: Any, out_error: Any) -> int:
     opened = _device_of(device)
     group = Group(request)
-    kernel = as_kernel(opened.driver.prepare_group(opened.index, group))
+    try:
+        kernel = as_kernel(opened.driver.prepare_group(opened.index, group))
+    finally:
+        group.request = None
     for node in group.nodes:
         node.attributes.refuse_ignored(node.op)
+    if isinstance(kernel, BaseKernel):
+        kernel.hand_over(out_kernel)
+        return 0
     launch = None
     if isinstance(kernel, Kernel):
         scalars = [pair for node in group.nodes for pair in node.scalars]
