@@ -229,7 +229,7 @@ def retrain() -> None:
 
 def conformance() -> None:
     """Run the whole suite on the drivers of this repository; the reports stay in the build tree."""
-    for device in ("reference:0", "null:0", "npu:0"):
+    for device in ("reference:0", "null:0", "npu:0", "emulator:0"):
         report = BUILD / "conformance" / device.partition(":")[0]
         options = ["--device", device, "--report", str(report), "--jobs", "2"]
         run(BIN / "wia-conformance", "run", *options, cwd=BUILD)
