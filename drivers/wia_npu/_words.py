@@ -78,7 +78,7 @@ class Program:
         return np.array([*header, *self.words], np.int64)
 
 
-_WORTH_A_CHUNK = 1 << 15
+_WORTH_A_CHUNK = 1 << 17
 
 
 def simplify(shape: Sequence[int], strides: Sequence[Strides]) -> tuple[list[int], list[list[int]]]:
