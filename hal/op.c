@@ -9,6 +9,34 @@
 
 static bool is_absent(const wia_shape_t *shape) { return shape->dtype == WIA_DTYPE_NONE; }
 
+static wia_status_t refuse_dtype(const wia__op_t *op, uint64_t dtypes, wia_dtype_t given,
+                                 const char *operand) {
+  char list[512] = "";
+  for (wia_dtype_t dtype = 1; dtype < WIA_DTYPE_COUNT; dtype++) {
+    if (!(dtypes >> dtype & 1)) continue;
+    const size_t used = strlen(list);
+    snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", wia_get_dtype_name(dtype));
+  }
+  if (operand)
+    return wia__fail(WIA_STATUS_INVALID_ARGUMENT, "%s: %s has dtype %s; expected one of %s",
+                     op->name, operand, wia_get_dtype_name(given), list);
+  return wia__fail(WIA_STATUS_INVALID_ARGUMENT, "%s is not defined for %s; expected one of %s",
+                   op->name, wia_get_dtype_name(given), list);
+}
+
+/* An input against its own dtypes, or against the one that leads. */
+static wia_status_t check_dtype(const wia__op_t *op, const wia_shape_t *inputs, uint32_t i) {
+  const wia_dtype_t dtype = inputs[i].dtype, expected = inputs[op->dtype_input].dtype;
+  const uint64_t own = op->operand_dtypes ? op->operand_dtypes[i] : 0;
+  if (own)
+    return own >> dtype & 1 ? WIA_STATUS_OK : refuse_dtype(op, own, dtype, op->operand_names[i]);
+  if (!op->same_dtype || dtype == expected) return WIA_STATUS_OK;
+  return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                   "%s: %s is %s and %s is %s; dtypes must be equal, so cast one of them", op->name,
+                   op->operand_names[op->dtype_input], wia_get_dtype_name(expected),
+                   op->operand_names[i], wia_get_dtype_name(dtype));
+}
+
 static wia_status_t check_inputs(const wia__op_t *op, const wia_shape_t *inputs,
                                  uint32_t input_count) {
   if (input_count < op->min_input_count || input_count > op->max_input_count)
@@ -22,21 +50,13 @@ static wia_status_t check_inputs(const wia__op_t *op, const wia_shape_t *inputs,
     }
     const wia_status_t status = wia__check_shape(inputs[i].dtype, inputs[i].shape, inputs[i].rank);
     if (status) return status;
-    if (op->same_dtype && inputs[i].dtype != inputs[0].dtype)
-      return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
-                       "%s: %s is %s and %s is %s; dtypes must be equal, so cast one of them",
-                       op->name, op->operand_names[0], wia_get_dtype_name(inputs[0].dtype),
-                       op->operand_names[i], wia_get_dtype_name(inputs[i].dtype));
   }
-  if (op->dtypes >> inputs[0].dtype & 1) return WIA_STATUS_OK;
-  char list[512] = "";
-  for (wia_dtype_t dtype = 1; dtype < WIA_DTYPE_COUNT; dtype++) {
-    if (!(op->dtypes >> dtype & 1)) continue;
-    const size_t used = strlen(list);
-    snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", wia_get_dtype_name(dtype));
+  for (uint32_t i = 0; i < input_count; i++) {
+    const wia_status_t status = is_absent(&inputs[i]) ? WIA_STATUS_OK : check_dtype(op, inputs, i);
+    if (status) return status;
   }
-  return wia__fail(WIA_STATUS_INVALID_ARGUMENT, "%s is not defined for %s; expected one of %s",
-                   op->name, wia_get_dtype_name(inputs[0].dtype), list);
+  const wia_dtype_t dtype = inputs[op->dtype_input].dtype;
+  return op->dtypes >> dtype & 1 ? WIA_STATUS_OK : refuse_dtype(op, op->dtypes, dtype, NULL);
 }
 
 static wia_status_t check_given(const wia__op_t *op, const wia_shape_t *given,

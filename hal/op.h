@@ -45,8 +45,11 @@ typedef struct wia__op_t {
   wia_op_t op;
   const char *name, *family;
   wia__infer_fn_t infer;
-  uint64_t dtypes;     /* of the first input */
-  uint32_t same_dtype; /* 1: all inputs that are present have the dtype of the first */
+  uint64_t dtypes;                /* of the input that leads */
+  const uint64_t *operand_dtypes; /* per input: dtypes of its own, or 0; NULL: none has them */
+  uint32_t dtype_input;           /* the one that leads: the first without dtypes of its own */
+  uint32_t
+      same_dtype; /* 1: all others without dtypes of their own have that of the one that leads */
   uint32_t min_input_count, max_input_count; /* inputs beyond the first number may be left out */
   uint32_t output_count;
   uint32_t attribute_count, scalar_count, word_count;
@@ -102,5 +105,10 @@ wia_status_t wia__infer(const wia__op_t *op, const wia_shape_t *inputs, uint32_t
  * op->max_input_count inputs (NULL: left out), then the outputs. */
 wia_status_t wia__run(const char *function, wia_context_t *context, const wia__op_t *op,
                       const wia_tensor_t *operands, const void *config, wia_stream_t *stream);
+
+/* The same for an operation whose inputs are a list, between wia__enter and wia__exit. */
+wia_status_t wia__run_list(wia_context_t *context, const wia__op_t *op, const wia_tensor_t *inputs,
+                           uint32_t input_count, wia_tensor_t output, const void *config,
+                           wia_stream_t *stream);
 
 #endif

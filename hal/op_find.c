@@ -25,6 +25,7 @@ static wia_status_t get_info(wia_op_t op, wia_op_info_t *out_info) {
       .min_input_count = entry->min_input_count,
       .max_input_count = entry->max_input_count,
       .output_count = entry->output_count,
+      .dtype_input = entry->dtype_input,
       .dtypes = entry->dtypes,
   };
   wia__write_struct(out_info, &info, sizeof info);

@@ -263,6 +263,21 @@ static wia_status_t run_configured(const wia__call_t *call, const void *config) 
   return wia__run_call(&configured);
 }
 
+wia_status_t wia__run_list(wia_context_t *context, const wia__op_t *op, const wia_tensor_t *inputs,
+                           uint32_t input_count, wia_tensor_t output, const void *config,
+                           wia_stream_t *stream) {
+  if (!inputs && input_count) return wia__null("inputs");
+  if (input_count < op->min_input_count || input_count > op->max_input_count)
+    return wia__fail(WIA_STATUS_INVALID_ARGUMENT, "%s was given %u inputs; expected %u to %u",
+                     op->name, input_count, op->min_input_count, op->max_input_count);
+  wia_tensor_t operands[WIA_MAX_OPERANDS] = {NULL};
+  memcpy(operands, inputs, input_count * sizeof *inputs);
+  operands[op->max_input_count] = output;
+  const wia__call_t call = {context, op, operands, NULL, op->default_words, op->default_scalars,
+                            stream};
+  return config ? run_configured(&call, config) : wia__run_call(&call);
+}
+
 wia_status_t wia__run(const char *function, wia_context_t *context, const wia__op_t *op,
                       const wia_tensor_t *operands, const void *config, wia_stream_t *stream) {
   const wia__call_t call = {context, op, operands, NULL, op->default_words, op->default_scalars,

@@ -11,12 +11,14 @@
 #include "op.h"
 
 wia_status_t wia__infer_elementwise(const wia__infer_t *call);
+wia_status_t wia__infer_compare(const wia__infer_t *call);
 wia_status_t wia__infer_cast(const wia__infer_t *call);
 wia_status_t wia__infer_matmul(const wia__infer_t *call);
 wia_status_t wia__infer_addmm(const wia__infer_t *call);
 wia_status_t wia__infer_linear(const wia__infer_t *call);
 wia_status_t wia__infer_conv2d(const wia__infer_t *call);
-wia_status_t wia__infer_max_pool2d(const wia__infer_t *call);
+wia_status_t wia__infer_pool2d(const wia__infer_t *call);
+wia_status_t wia__infer_global_pool2d(const wia__infer_t *call);
 wia_status_t wia__infer_softmax(const wia__infer_t *call);
 wia_status_t wia__infer_layer_norm(const wia__infer_t *call);
 wia_status_t wia__infer_batch_norm(const wia__infer_t *call);
@@ -25,6 +27,10 @@ wia_status_t wia__infer_argmax(const wia__infer_t *call);
 wia_status_t wia__infer_broadcast(const wia__infer_t *call);
 wia_status_t wia__infer_transpose(const wia__infer_t *call);
 wia_status_t wia__infer_reshape(const wia__infer_t *call);
+wia_status_t wia__infer_concat(const wia__infer_t *call);
+wia_status_t wia__infer_slice(const wia__infer_t *call);
+wia_status_t wia__infer_gather(const wia__infer_t *call);
+wia_status_t wia__infer_pad(const wia__infer_t *call);
 
 /* -- what rules are made of -------------------------------------------------------------------- */
 

@@ -99,7 +99,7 @@ static int64_t count_windows(const window_t *window, bool ceil_mode) {
   return count;
 }
 
-wia_status_t wia__infer_max_pool2d(const wia__infer_t *call) {
+wia_status_t wia__infer_pool2d(const wia__infer_t *call) {
   const wia_shape_t *input = &call->inputs[0];
   const bool ceil_mode = wia__attribute(call, "ceil_mode") != 0;
   uint32_t count;
@@ -108,9 +108,9 @@ wia_status_t wia__infer_max_pool2d(const wia__infer_t *call) {
   if (status) return status;
   if (kernel[0].i64 < 1 || kernel[1].i64 < 1)
     return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
-                     "max_pool2d: kernel is %" PRId64 " by %" PRId64
+                     "%s: kernel is %" PRId64 " by %" PRId64
                      "; it has no default: expected at least 1 by 1",
-                     kernel[0].i64, kernel[1].i64);
+                     call->op->name, kernel[0].i64, kernel[1].i64);
   int64_t shape[4] = {input->shape[0], input->shape[1]};
   for (uint32_t i = 0; i < 2; i++) {
     window_t window;
@@ -119,12 +119,28 @@ wia_status_t wia__infer_max_pool2d(const wia__infer_t *call) {
     if (window.stride == 0) window.stride = window.kernel;
     if (window.before >= reach(&window) || window.after >= reach(&window))
       return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
-                       "max_pool2d: the padding of the %s is %" PRId64 " and %" PRId64
+                       "%s: the padding of the %s is %" PRId64 " and %" PRId64
                        "; expected less than the reach of the kernel, %" PRId64,
-                       window.direction, window.before, window.after, reach(&window));
+                       call->op->name, window.direction, window.before, window.after,
+                       reach(&window));
     status = check_fit(call, &window);
     if (status) return status;
     shape[2 + i] = count_windows(&window, ceil_mode);
   }
+  return wia__set_output(call, input->dtype, shape, 4);
+}
+
+wia_status_t wia__infer_global_pool2d(const wia__infer_t *call) {
+  const wia_shape_t *input = &call->inputs[0];
+  char text[WIA__SHAPE_TEXT];
+  const wia_status_t status = wia__expect_rank(call, 0, 4, 4);
+  if (status) return status;
+  const int64_t shape[4] = {input->shape[0], input->shape[1], 1, 1};
+  const bool has_images = shape[0] && shape[1], has_pixels = input->shape[2] && input->shape[3];
+  if (call->op->op == WIA_OP_GLOBAL_MAX_POOL2D && has_images && !has_pixels)
+    return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                     "%s: input has the shape %s, so there is no largest element among none; "
+                     "expected a height and width of 1 or more",
+                     call->op->name, wia__format_shape(text, input->shape, input->rank));
   return wia__set_output(call, input->dtype, shape, 4);
 }

@@ -18,7 +18,7 @@ static wia_status_t set_reduced(const wia__infer_t *call, wia_dtype_t dtype, uin
   return wia__set_output(call, dtype, shape, rank);
 }
 
-/* That a largest element exists wherever the result has an element. */
+/* That a largest or least element exists wherever the result has an element. */
 static wia_status_t check_not_empty(const wia__infer_t *call, uint32_t reduced) {
   const wia_shape_t *input = &call->inputs[0];
   bool empty = false;
@@ -29,11 +29,11 @@ static wia_status_t check_not_empty(const wia__infer_t *call, uint32_t reduced) 
   }
   if (!empty) return WIA_STATUS_OK;
   char text[WIA__SHAPE_TEXT];
-  return wia__fail(
-      WIA_STATUS_INVALID_ARGUMENT,
-      "%s: input has the shape %s, so there is no largest element among none; expected "
-      "a size of 1 or more in the dimensions that are reduced",
-      call->op->name, wia__format_shape(text, input->shape, input->rank));
+  return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                   "%s: input has the shape %s, so there is no %s element among none; expected "
+                   "a size of 1 or more in the dimensions that are reduced",
+                   call->op->name, wia__format_shape(text, input->shape, input->rank),
+                   call->op->op == WIA_OP_ARGMIN ? "least" : "largest");
 }
 
 wia_status_t wia__infer_reduce(const wia__infer_t *call) {

@@ -5,13 +5,17 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from wia._errors import ArgumentTypeError, InvalidArgumentError, WiaError
 from wia._native import ffi
 
+if TYPE_CHECKING:
+    from wia._tensor import Tensor
+
 __all__ = [
     "as_choice",
+    "as_handles",
     "as_int",
     "as_list",
     "as_number",
@@ -72,7 +76,25 @@ def as_choice(op: str, name: str, value: object, choices: Mapping[str, int]) -> 
     return choices[value]
 
 
-_COUNTS = {"axes": "axis_count", "perm": "perm_count"}
+def as_handles(op: str, inputs: Sequence[Tensor]) -> Any:
+    """A `wia_tensor_t[]` of the inputs of an operation that takes a list of them."""
+    given = type(inputs).__qualname__
+    if isinstance(inputs, Sequence):
+        try:
+            return ffi.new("wia_tensor_t[]", [tensor._handle for tensor in inputs])
+        except (AttributeError, TypeError):
+            given += f" of {', '.join(type(item).__qualname__ for item in inputs)}"
+    raise ArgumentTypeError(f"{op} was given a {given} as inputs; expected a list of wia.Tensor.")
+
+
+_COUNTS = {
+    "axes": "axis_count",
+    "ends": "end_count",
+    "pads": "pad_count",
+    "perm": "perm_count",
+    "starts": "start_count",
+    "steps": "step_count",
+}
 
 
 @cache

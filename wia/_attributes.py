@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from wia._arguments import as_choice
 from wia._dtype import dtype_code
 from wia._errors import ArgumentTypeError, InvalidArgumentError, NotFoundError, check
 from wia._native import NULL, ffi, lib
@@ -42,6 +43,7 @@ def pack_attributes(entry: Operation, values: Mapping[str, object]) -> tuple[Any
     kept: list[Any] = [attributes]
     kinds = {item.name: item.kind for item in entry.attributes}
     kinds.update({scalar.name: "float" for scalar in entry.scalars})
+    choices = {item.name: item.choices for item in entry.attributes if item.choices}
     for attribute, (name, value) in zip(attributes, values.items(), strict=True):
         if name not in kinds:
             raise InvalidArgumentError(
@@ -50,6 +52,9 @@ def pack_attributes(entry: Operation, values: Mapping[str, object]) -> tuple[Any
             )
         kept.append(ffi.new("char[]", name.encode()))
         attribute.name = kept[-1]
+        if name in choices and isinstance(value, str):
+            numbers = {choice.name.lower(): choice.value for choice in choices[name]}
+            value = as_choice(entry.name, name, value, numbers)
         kept.append(_fill(attribute, entry.name, name, kinds[name], value))
     return attributes, len(values), kept
 

@@ -33,7 +33,7 @@ class Plan(Resource):
     [2.0, 2.0, 2.0]
     """
 
-    __slots__ = ("_scalars", "op")
+    __slots__ = ("_input_count", "_left_out", "_operand_count", "_scalars", "op")
     _destroy = destroyer("plan")
 
     def __init__(
@@ -64,6 +64,10 @@ class Plan(Resource):
         del kept
         super().__init__(out[0])
         self.op = entry.name
+        # A plan of the library has all inputs of the catalog; here a short list is filled up.
+        self._input_count = len(inputs)
+        self._operand_count = len(inputs) + len(outputs)
+        self._left_out = (None,) * (entry.most - len(inputs))
         self._scalars = {
             scalar.name: attributes.get(scalar.name, scalar.default) for scalar in entry.scalars
         }
@@ -71,7 +75,13 @@ class Plan(Resource):
     def __call__(
         self, *operands: Tensor | None, stream: Stream | None = None, **scalars: float
     ) -> None:
-        """Runs it on inputs, then outputs. Scalars not given have the value of the plan."""
+        """Runs it on inputs, then outputs, as many as the plan was made with.
+
+        Scalars not given have the value of the plan.
+        """
+        if self._left_out and len(operands) == self._operand_count:
+            n = self._input_count
+            operands = (*operands[:n], *self._left_out, *operands[n:])
         values, count = NULL, 0
         if scalars:
             unknown = scalars.keys() - self._scalars.keys()

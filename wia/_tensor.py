@@ -221,7 +221,7 @@ class Tensor:
             _transfer.copy(out, self)
             return out
         try:
-            self._context.reshape(self, out=out)
+            self._context.copy(self, out=out)
         except UnimplementedError:
             out.write(self.numpy())
         return out
@@ -289,6 +289,37 @@ class Tensor:
         if not isinstance(other, Tensor):
             return NotImplemented
         return self._context.matmul(self, other)
+
+    def __neg__(self) -> Tensor:
+        return self._context.neg(self)
+
+    # Comparisons give tensors of bool, as those of numpy and torch do; hashes tell objects apart.
+
+    def __eq__(self, other: object) -> Any:
+        b = self._other(other)
+        return NotImplemented if b is None else self._context.equal(self, b)
+
+    def __ne__(self, other: object) -> Any:
+        b = self._other(other)
+        return NotImplemented if b is None else self._context.not_equal(self, b)
+
+    def __lt__(self, other: Tensor | float) -> Tensor:
+        b = self._other(other)
+        return NotImplemented if b is None else self._context.less(self, b)
+
+    def __le__(self, other: Tensor | float) -> Tensor:
+        b = self._other(other)
+        return NotImplemented if b is None else self._context.less_equal(self, b)
+
+    def __gt__(self, other: Tensor | float) -> Tensor:
+        b = self._other(other)
+        return NotImplemented if b is None else self._context.greater(self, b)
+
+    def __ge__(self, other: Tensor | float) -> Tensor:
+        b = self._other(other)
+        return NotImplemented if b is None else self._context.greater_equal(self, b)
+
+    __hash__ = object.__hash__
 
     # numpy must not take over `array + tensor`: there is no such operation on the device.
     __array_ufunc__ = None

@@ -11,13 +11,14 @@ from typing import Any
 from wia.catalog import OPERATIONS, Operation, Sample
 from wia_conformance._forms import applies
 from wia_conformance._samples import more_samples
-from wia_conformance._values import make_call
+from wia_conformance._values import input_name, is_packed, make_call
 
 __all__ = ["PROFILES", "Case", "list_cases", "select_cases"]
 
 PROFILES: dict[str, str] = {"ops": "every operation of the catalog, in every dtype"}
 _LAYOUTS = ("packed", "offset", "gaps", "transposed", "reversed", "repeated")
 _OWN_LAYOUTS = ("packed", "offset")
+_PACKED_LAYOUTS = ("packed",)
 
 Shape = tuple[int, ...]
 
@@ -92,7 +93,10 @@ def _forms_of(
     call = make_call(operation, dtype, sample.shapes, sample.values, sample.fills)
     output = call.expected
     shapes = (*(shape for shape in sample.shapes if shape is not None), output.shape)
-    forms = [(form, -1) for form in (_OWN_LAYOUTS if own else _LAYOUTS) if applies(form, shapes)]
+    layouts: tuple[str, ...] = _OWN_LAYOUTS if own else _LAYOUTS
+    if any(is_packed(array.dtype) for array in (*call.inputs, output) if array is not None):
+        layouts = _PACKED_LAYOUTS
+    forms = [(form, -1) for form in layouts if applies(form, shapes)]
     if first:
         forms += [("stream", -1), ("again", -1)]
     if not own and not call.reads_output:
@@ -100,7 +104,7 @@ def _forms_of(
             if array is not None and (array.shape, array.dtype) == (output.shape, output.dtype):
                 forms.append(("in-place", position))
     for form, target in forms:
-        named = f"{form}-{operation.inputs[target].name}" if target >= 0 else form
+        named = f"{form}-{input_name(operation, target)}" if target >= 0 else form
         yield Case(
             id=f"{operation.name}/{dtype}/{_describe(sample)}/{named}",
             op=operation.name,

@@ -13,9 +13,19 @@ __all__ = ["find_difference"]
 Array = np.ndarray[Any, Any]
 
 # They copy elements, so that every bit has to arrive.
-_COPIES = ("broadcast", "reshape", "transpose")
+_COPIES = (
+    "broadcast",
+    "concat",
+    "copy",
+    "gather",
+    "pad",
+    "reshape",
+    "slice",
+    "transpose",
+    "where",
+)
 # Rounded once at most: the sign of a zero is told. A maximum of zeros may have either.
-_SIGNED_ZEROS = (*_COPIES, "cast", "relu")
+_SIGNED_ZEROS = (*_COPIES, "cast", "neg", "relu")
 _TOLERANT = ("float64", "float32", "float16", "bfloat16")
 
 

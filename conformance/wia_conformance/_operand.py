@@ -8,6 +8,7 @@ import numpy as np
 
 import wia
 from wia_conformance._forms import lay_out, room
+from wia_conformance._values import packed_bits
 
 __all__ = ["Operand"]
 
@@ -32,8 +33,7 @@ class Operand:
         count = room(shape, layout)
         random = np.random.default_rng(count)
         surrounding = random.integers(0, 256, count * dtype.itemsize, np.uint8)
-        if dtype.kind == "b":
-            surrounding &= 1
+        surrounding &= 1 if dtype.kind == "b" else 2 ** packed_bits(dtype) - 1
         self._host: Array = surrounding.view(dtype)
         self._flat = context.empty(count, dtype)
         view: wia.Tensor = lay_out(self._flat, shape, layout)
@@ -44,7 +44,8 @@ class Operand:
         view = lay_out(self._host, self._shape, self._layout)
         if values is None:
             # NaN where there is one: a result that depends on it shows.
-            blank = np.full(self._host.dtype.itemsize, 0xFF, np.uint8)
+            bits = packed_bits(self._host.dtype)
+            blank = np.full(self._host.dtype.itemsize, 2**bits - 1, np.uint8)
             is_bool = self._host.dtype.kind == "b"
             view[...] = True if is_bool else blank.view(self._host.dtype)[0]
         elif view.shape == self._shape:

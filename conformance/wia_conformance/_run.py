@@ -13,7 +13,7 @@ from wia_conformance._compare import find_difference
 from wia_conformance._forms import layout_of
 from wia_conformance._operand import Operand
 from wia_conformance._outcome import Outcome
-from wia_conformance._values import Call, make_call
+from wia_conformance._values import Call, input_name, make_call
 
 __all__ = ["run_case"]
 
@@ -93,11 +93,11 @@ class _Setting:
         outside = self.output.count_changes(outside=True)
         if outside:
             return f"{outside} elements beside those of the output were written to."
-        for operand, info in zip(self.inputs, call.operation.inputs, strict=True):
+        for position, operand in enumerate(self.inputs):
             if operand is None or operand is self.output:
                 continue
             if operand.count_changes(outside=False):
-                return f"The input {info.name} was written to."
+                return f"The input {input_name(call.operation, position)} was written to."
         return find_difference(call, self.output.read())
 
 

@@ -64,6 +64,47 @@ _OWN: dict[str, tuple[Sample, ...]] = {
         *(Sample(shapes=((size, 4),), values={"shape": (2, -1)}) for size in _SIZES),
         Sample(shapes=((24,),), values={"shape": _RANK_8}),
     ),
+    **{
+        name: (*_shapes(((31,),), ((1025,),), (_RANK_8,)), _denormal("denormal"))
+        for name in ("neg", "exp", "log", "sqrt", "tanh", "sigmoid", "gelu", "silu", "clip")
+    },
+    **{
+        name: (*_shapes(((31,), (31,)), ((1025,), ())), _denormal("denormal", "denormal"))
+        for name in (
+            *("minimum", "maximum", "equal", "not_equal"),
+            *("less", "less_equal", "greater", "greater_equal"),
+        )
+    },
+    "where": _shapes(((33,), (33,), (33,)), ((1025,), (), (1,)), (_RANK_8, (), _RANK_8)),
+    "copy": _shapes(*(((size,),) for size in _SIZES), (_RANK_8,)),
+    "reduce_mean": _REDUCED,
+    "argmin": (*_ROWS, Sample(shapes=((33, 5),), values={"axis": 0})),
+    "avg_pool2d": (
+        Sample(shapes=((1, 1, 1, 1),), values={"kernel": (1, 1)}),
+        Sample(shapes=((2, 3, 33, 9),), values={"kernel": (3, 3), "padding": (1, 1, 1, 1)}),
+        Sample(shapes=((1, 7, 8, 31),), values={"kernel": (8, 2), "stride": (1, 3)}),
+    ),
+    "global_avg_pool2d": _shapes(((1, 33, 7, 9),), ((9, 1, 1, 1025),)),
+    "global_max_pool2d": _shapes(((1, 33, 7, 9),), ((9, 1, 1, 1025),)),
+    "concat": (
+        Sample(shapes=((1,),) * 31),
+        Sample(shapes=((9, 33), (9, 1025)), values={"axis": 1}),
+    ),
+    "slice": (
+        Sample(shapes=((1025,),), values={"starts": (1,), "ends": (1024,), "steps": (3,)}),
+        Sample(
+            shapes=((33, 9),), values={"starts": (32, 8), "ends": (-99, -99), "steps": (-1, -1)}
+        ),
+    ),
+    "gather": (
+        Sample(shapes=((33, 9), (1025,)), fills=("normal", "index33")),
+        Sample(shapes=((9, 33), (31,)), values={"axis": 1}, fills=("normal", "index33")),
+    ),
+    "pad": (
+        Sample(shapes=((31,),), values={"pads": (1, 33)}),
+        Sample(shapes=((9, 33),), values={"pads": (8, 32, 8, 32), "mode": 1}),
+        Sample(shapes=((9, 33),), values={"pads": (9, 33, 9, 33), "mode": 2}),
+    ),
     "matmul": (
         *(Sample(shapes=((m, k), (k, n))) for m, k, n in _PRODUCTS),
         Sample(shapes=((1, 1000), (1000, 1))),

@@ -10,11 +10,14 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from wia.catalog import Operation, Sample, allowed_error, evaluate, make_inputs
+from wia.catalog import Operation, Sample, allowed_error, evaluate, input_dtypes, make_inputs
 
-__all__ = ["Call", "make_call", "numpy_dtype"]
+__all__ = ["Call", "input_name", "is_packed", "make_call", "numpy_dtype", "packed_bits"]
 
 _MINIMUM_EXPONENTS = {"float64": -1022, "float32": -126, "float16": -14, "bfloat16": -126}
+
+_OF_4_BITS = ("float4_e2m1fn", "int4", "uint4")
+_OF_2_BITS = ("int2", "uint2")
 
 Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
@@ -41,6 +44,23 @@ class Call:
 def numpy_dtype(name: str) -> np.dtype[Any]:
     """The dtype of numpy or ml_dtypes of that name."""
     return np.dtype(name if hasattr(np, name) else getattr(ml_dtypes, name))
+
+
+def is_packed(dtype: np.dtype[Any]) -> bool:
+    """Whether devices have several elements of a dtype in a byte; in numpy each has its own."""
+    return packed_bits(dtype) < 8
+
+
+def packed_bits(dtype: np.dtype[Any]) -> int:
+    """Bits of an element on a device, 8 where they are as many as in numpy, or more."""
+    return 4 if dtype.name in _OF_4_BITS else 2 if dtype.name in _OF_2_BITS else 8
+
+
+def input_name(operation: Operation, position: int) -> str:
+    """The name of an input; those of a list have a number behind it."""
+    if not operation.variadic:
+        return operation.inputs[position].name
+    return f"{operation.inputs[0].name}{position}"
 
 
 def make_call(
@@ -84,9 +104,7 @@ def _make_inputs(
     fills: tuple[str, ...],
     seed: int,
 ) -> list[Array | None]:
-    dtypes = [numpy_dtype(dtype)] * len(shapes)
-    if not operation.same_dtype and dtype in ("int8", "uint8"):
-        dtypes[2] = np.dtype(np.int32)  # the bias of sums of products
+    dtypes = [numpy_dtype(name) for name in input_dtypes(operation, dtype, len(shapes))]
     known = tuple("normal" if fill == "denormal" else fill for fill in fills)
     sample = Sample(shapes=shapes, fills=known)
     entry = replace(operation, samples=(sample,))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wia import InvalidArgumentError
-from wia.catalog import BY_NAME, Operation, ScalarError, cost, evaluate
+from wia.catalog import BY_NAME, OperandError, Operation, ScalarError, cost, evaluate
 from wia.driver import Cost, Driver, Kernel, Layout, Node, kernel
 
 __all__ = ["ReferenceDriver"]
@@ -35,9 +35,12 @@ class ReferenceDriver(Driver):
             values["dtype"] = output.numpy_dtype
         if "shape" in values:
             values["shape"] = output.shape
+        call = _Call(entry, values)
+        operands = (*node.inputs, output)
+        packed = any(layout is not None and layout.packed for layout in operands)
         return Kernel(
-            _Call(entry, values),
-            any_shape="shape" not in values,
+            _Unpacked(call, operands) if packed else call,
+            any_shape=not packed and "shape" not in values,
             in_place=True,
             name=f"{node.op}_semantics",
             cost=partial(_cost, entry, dict(node.attributes)),
@@ -57,10 +60,30 @@ class _Call:
         *inputs, output = operands
         try:
             result = evaluate(np, self._entry, inputs, {**self._values, **scalars}, output)
-        except ScalarError as error:
+        except (OperandError, ScalarError) as error:
             raise InvalidArgumentError(f"{error}.") from None
         # numpy sees when the result is a view of an input that is also the output.
         output[...] = result
+
+
+class _Unpacked:
+    """A call on packed operands, whose elements get a byte of their own meanwhile."""
+
+    __slots__ = ("_call", "_layouts")
+
+    def __init__(self, call: _Call, layouts: tuple[Layout | None, ...]) -> None:
+        self._call = call
+        self._layouts = layouts
+
+    def __call__(self, *operands: Any, **scalars: float) -> None:
+        arrays = [
+            array if layout is None or not layout.packed else layout.unpack(array)
+            for layout, array in zip(self._layouts, operands, strict=True)
+        ]
+        self._call(*arrays, **scalars)
+        output = self._layouts[-1]
+        if output is not None and output.packed:
+            output.store(operands[-1], arrays[-1])
 
 
 def _cost(entry: Operation, attributes: dict[str, Any], operands: Sequence[Layout | None]) -> Cost:

@@ -9,6 +9,7 @@ _TOP = """\
 /* ops_calls.c: the functions of ops.h. Made from the catalog, wia/catalog/: change it there. */
 #include <stddef.h>
 
+#include "object.h"
 #include "op.h"
 """
 
@@ -20,6 +21,8 @@ def make(operations: tuple[Operation, ...]) -> str:
 
 
 def _call(operation: Operation, numbers: dict[str, int]) -> str:
+    if operation.variadic:
+        return _call_list(operation)
     operands = ", ".join(t.name for t in (*operation.inputs, operation.output))
     config = "config" if operation.config else "NULL"
     entry = f"&wia__ops[{operation.number - 1}]"
@@ -35,6 +38,15 @@ def _call(operation: Operation, numbers: dict[str, int]) -> str:
         lines.append("  return status;")
     body = "\n".join(lines)
     return f"{signature(operation)} {{\n{body}\n}}\n"
+
+
+def _call_list(operation: Operation) -> str:
+    """A call of an operation whose inputs are a list."""
+    config = "config" if operation.config else "NULL"
+    names = [operation.inputs[0].name, "input_count", operation.output.name, config, "stream"]
+    entry = f"&wia__ops[{operation.number - 1}]"
+    run = f"wia__run_list(context, {entry}, {', '.join(names)})"
+    return f"{signature(operation)} {{\n  WIA__CALL({run});\n}}\n"
 
 
 def _then(operation: Operation, option: Option, numbers: dict[str, int]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .config import Field, fields, init_macro
-from .model import Operation, Option
+from .model import Attribute, Operation
 from .text import c_comment, c_wrap
 
 _TOP = """\
@@ -26,7 +26,8 @@ def make(operations: tuple[Operation, ...]) -> str:
     parts = [_TOP, _numbers(operations)]
     configs: dict[str, str] = {}
     for operation in operations:
-        parts += [_enumeration(option) for option in operation.options if option.enum]
+        listed = (*operation.options, *operation.attributes)
+        parts += [_enumeration(item) for item in listed if item.enum]
         if operation.config:
             text = _config(operation)
             if configs.setdefault(operation.config, text) != text:
@@ -40,8 +41,10 @@ def make(operations: tuple[Operation, ...]) -> str:
 
 def signature(operation: Operation, prefix: str = "") -> str:
     """The declaration of the function, without a semicolon."""
-    tensors = [*operation.inputs, operation.output]
-    arguments = ["wia_context_t *context", *(f"wia_tensor_t {t.name}" for t in tensors)]
+    tensors = [f"wia_tensor_t {t.name}" for t in (*operation.inputs, operation.output)]
+    if operation.variadic:
+        tensors[:1] = [f"const wia_tensor_t *{operation.inputs[0].name}", "uint32_t input_count"]
+    arguments = ["wia_context_t *context", *tensors]
     if operation.config:
         arguments.append(f"const {operation.config} *config")
     arguments.append("wia_stream_t *stream")
@@ -53,7 +56,7 @@ def _numbers(operations: tuple[Operation, ...]) -> str:
     return "enum {\n  WIA_OP_NONE = 0,\n" + "\n".join(lines) + "\n};\n"
 
 
-def _enumeration(option: Option) -> str:
+def _enumeration(option: Attribute) -> str:
     prefix = option.enum.removesuffix("_t").upper()
     lines = [
         f"  {prefix}_{choice.name} = {choice.value}, {c_comment([choice.summary.rstrip('.')])}"
@@ -119,5 +122,7 @@ def _function(operation: Operation) -> str:
     label = output.name if output.name == "output" else f"{output.name}, the output"
     paragraphs.append(f"- {label}: {output.summary}{read}")
     paragraphs += operation.notes
-    paragraphs.append(f"dtypes: {', '.join(operation.dtypes)}.")
+    own = [t for t in operation.inputs if t.dtypes]
+    dtypes = f"dtypes: {', '.join(operation.dtypes)}"
+    paragraphs.append("; ".join([dtypes, *(f"{t.name}: {', '.join(t.dtypes)}" for t in own)]) + ".")
     return f"{c_comment(paragraphs)}\n{signature(operation, 'WIA_API ')};\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .config import init_macro
 from .model import Attribute, Operation, Option, Scalar
-from .text import c_wrap
+from .text import c_double, c_wrap
 
 _TOP = """\
 /* ops_table.c: the operations as tables. Made from the catalog, wia/catalog/: change it there. */
@@ -37,8 +37,14 @@ def make(operations: tuple[Operation, ...]) -> str:
 
 def _tables(operation: Operation) -> str:
     name = operation.name
-    names = ", ".join(f'"{t.name}"' for t in (*operation.inputs, operation.output))
-    lines = [f"static const char *const {name}_operands[] = {{{names}}};"]
+    names = [f'"{t.name}"' for t in (*operation.inputs, operation.output)]
+    if operation.variadic:
+        inputs = [f'"{operation.inputs[0].name}[{i}]"' for i in range(operation.most)]
+        names = [*inputs, f'"{operation.output.name}"']
+    lines = [c_wrap(f"static const char *const {name}_operands[] = {{", names, "};")]
+    if any(operand.dtypes for operand in operation.inputs):
+        masks = [_mask(operand.dtypes) for operand in operation.inputs]
+        lines.append(c_wrap(f"static const uint64_t {name}_dtypes[] = {{", masks, "};"))
     listed = (*operation.attributes, *operation.options)
     if listed:
         word, specs, words = 0, [], []
@@ -56,9 +62,13 @@ def _tables(operation: Operation) -> str:
         specs = [_scalar(operation, scalar, i) for i, scalar in enumerate(operation.scalars)]
         body = ",\n    ".join(specs)
         lines.append(f"static const wia__attribute_spec_t {name}_scalars[] = {{\n    {body},\n}};")
-        values = ", ".join(f"{{.f64 = {scalar.default!r}}}" for scalar in operation.scalars)
+        values = ", ".join(f"{{.f64 = {c_double(scalar.default)}}}" for scalar in operation.scalars)
         lines.append(f"static const wia_scalar_t {name}_defaults[] = {{{values}}};")
     return "\n".join(lines) + "\n"
+
+
+def _mask(dtypes: tuple[str, ...]) -> str:
+    return " | ".join(f"1ull << WIA_{dtype.upper()}" for dtype in dtypes) or "0"
 
 
 def _attribute(operation: Operation, item: Attribute | Option, word: int) -> str:
@@ -130,16 +140,19 @@ def _words(item: Attribute) -> list[int]:
 def _entry(operation: Operation) -> str:
     name, config = operation.name, operation.config
     listed = (*operation.attributes, *operation.options)
-    dtypes = " | ".join(f"1ull << WIA_{dtype.upper()}" for dtype in operation.dtypes)
     parts: dict[str, object] = {
         "op": f"WIA_OP_{name.upper()}",
         "name": f'"{name}"',
         "family": f'"{operation.family}"',
         "infer": f"wia__infer_{operation.family}",
-        "dtypes": dtypes,
+        "dtypes": _mask(operation.dtypes),
+        "operand_dtypes": (
+            f"{name}_dtypes" if any(operand.dtypes for operand in operation.inputs) else "NULL"
+        ),
+        "dtype_input": operation.lead,
         "same_dtype": int(operation.same_dtype),
         "min_input_count": operation.required,
-        "max_input_count": len(operation.inputs),
+        "max_input_count": operation.most,
         "output_count": 1,
         "attribute_count": len(listed),
         "scalar_count": len(operation.scalars),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .model import Attribute, Operation, Option, Scalar
+from .model import Attribute, Operation, Scalar
+from .text import c_double
 
 SIZES = {"int32_t": 4, "uint32_t": 4, "int64_t": 8, "uint64_t": 8, "double": 8}
 
@@ -57,10 +58,12 @@ def _c_type(item: Attribute | Scalar) -> str:
 def _field(item: Attribute | Scalar) -> Field:
     comment = item.summary[0].lower() + item.summary[1:].rstrip(".")
     if isinstance(item, Scalar):
-        return Field(item.name, "double", 0, comment, str(item.default) if item.default else "")
+        return Field(
+            item.name, "double", 0, comment, c_double(item.default) if item.default else ""
+        )
     default = item.default[0] if isinstance(item.default, tuple) and item.default else item.default
     if item.zero_is_default:
         comment += f"; 0: {default}"
-    c_type = item.enum if isinstance(item, Option) and item.enum else item.field
+    c_type = item.enum or item.field
     initial = str(default) if default and not item.zero_is_default else ""
     return Field(item.name, c_type, item.length, comment, initial)

@@ -60,6 +60,8 @@ def _operands(operation: Operation) -> list[list[str]]:
     rows = [["Operand", "Kind", "Shape"]]
     for operand in operation.inputs:
         kind = "input, may be left out" if operand.optional else "input"
+        kind = "inputs, a list" if operation.variadic else kind
+        kind += f", {' or '.join(operand.dtypes)}" if operand.dtypes else ""
         rows.append([f"``{operand.name}``", kind, _escape(operand.summary)])
     output = operation.output
     kind = f"output; also read unless {output.read_with} is 0" if output.read_with else "output"
@@ -70,9 +72,8 @@ def _operands(operation: Operation) -> list[list[str]]:
 def _values(operation: Operation) -> list[list[str]]:
     rows = [["Name", "Kind", "Default", "Meaning"]]
     for item in (*operation.attributes, *operation.options):
-        options = item.choices if isinstance(item, Option) else ()
         kind = "option" if isinstance(item, Option) else "attribute"
-        choices = " ".join(f"{choice.name}: {choice.summary}" for choice in options)
+        choices = " ".join(f"{choice.name}: {choice.summary}" for choice in item.choices)
         default = "not given" if item.default is None else f"``{item.default}``"
         rows.append([f"``{item.name}``", kind, default, _escape(f"{item.summary} {choices}")])
     for scalar in operation.scalars:
@@ -94,7 +95,7 @@ def _numbers(operation: Operation) -> list[list[str]]:
     rows = [
         ["Property", "Value"],
         ["Number", f"``WIA_OP_{operation.name.upper()}`` = {operation.number}"],
-        ["dtypes of the first input", ", ".join(operation.dtypes)],
+        [f"dtypes of {operation.inputs[operation.lead].name}", ", ".join(operation.dtypes)],
         ["Tolerance", f"{operation.tolerance.ulps} ulp. {_escape(operation.tolerance.reason)}"],
     ]
     if operation.standard:

@@ -11,10 +11,12 @@ _TOP = '''\
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from wia._arguments import (
     as_choice,
+    as_handles,
     as_int,
     as_list,
     as_number,
@@ -65,6 +67,8 @@ def _method(operation: Operation) -> str:
     lines += _configuration(operation)
     names = [operand.name for operand in operation.inputs]
     handles = [f"{operand.name}._handle" for operand in operation.inputs if not operand.optional]
+    if operation.variadic:
+        handles = ["handles", "len(handles)"]
     handles += [
         f"NULL if {operand.name} is None else {operand.name}._handle"
         for operand in operation.inputs
@@ -74,9 +78,13 @@ def _method(operation: Operation) -> str:
     stream = "NULL if stream is None else stream._handle"
     call = ["self._handle", *handles, "out._handle", *config, stream]
     inputs = f"({', '.join(names)}{',' if len(names) == 1 else ''})"
+    if operation.variadic:
+        lines.append(f'        handles = as_handles("{operation.name}", {names[0]})')
+        inputs, names = f"tuple({names[0]})", []
     more = ", attributes" if operation.attributes else ""
     function = f"wia_{operation.name}"
     operands = [f"{name}={name}" for name in (*names, "out", "stream")]
+    required = str(0 if operation.variadic else operation.required)
     lines += [
         "        try:",
         "            if out is None:",
@@ -86,7 +94,7 @@ def _method(operation: Operation) -> str:
         *(f"                {item}," for item in call),
         "            )",
         "        except (AttributeError, TypeError) as error:",
-        *_call(12, "explain", ["error", f'"{function}"', str(operation.required), *operands]),
+        *_call(12, "explain", ["error", f'"{function}"', required, *operands]),
         "        if status:",
         "            raise_last_error(status)",
         "        return out",
@@ -112,7 +120,8 @@ def _signature(operation: Operation) -> str:
     parameters = ["self"]
     for operand in operation.inputs:
         optional = " | None = None" if operand.optional else ""
-        parameters.append(f"{operand.name}: Tensor{optional}")
+        kind = "Sequence[Tensor]" if operation.variadic else "Tensor"
+        parameters.append(f"{operand.name}: {kind}{optional}")
     targets = [item for item in operation.attributes if not item.field]
     parameters += [_parameter(item) for item in targets]
     parameters += ["out: Tensor | None = None", "*"]
@@ -128,7 +137,7 @@ def _signature(operation: Operation) -> str:
 def _parameter(item: Attribute | Option | Scalar) -> str:
     if isinstance(item, Scalar):
         return f"{item.name}: float = {item.default!r}"
-    if isinstance(item, Option) and item.choices:
+    if item.choices:
         return f'{item.name}: str = "{_default_choice(item)}"'
     if item.kind == "bool":
         return f"{item.name}: bool = {bool(item.default)}"
@@ -142,7 +151,7 @@ def _parameter(item: Attribute | Option | Scalar) -> str:
     return f"{item.name}: int | Sequence[int]{default}"
 
 
-def _default_choice(item: Option) -> str:
+def _default_choice(item: Attribute) -> str:
     return next(c.name.lower() for c in item.choices if c.value == item.default)
 
 
@@ -158,7 +167,7 @@ def _differs(item: Attribute | Option | Scalar) -> str:
     """An expression that is true when the argument is not the default; "" when it always counts."""
     if isinstance(item, Scalar):
         return f"{item.name} != {item.default!r}"
-    if isinstance(item, Option) and item.choices:
+    if item.choices:
         return f'{item.name} != "{_default_choice(item)}"'
     if item.kind == "bool":
         return f"not {item.name}" if item.default else item.name
@@ -174,7 +183,7 @@ def _value(operation: Operation, item: Attribute | Option | Scalar) -> tuple[str
     arguments = [f'"{operation.name}"', f'"{item.name}"', item.name]
     if isinstance(item, Scalar):
         return "as_number", arguments
-    if isinstance(item, Option) and item.choices:
+    if item.choices:
         choices = ", ".join(f'"{c.name.lower()}": {c.value}' for c in item.choices)
         return "as_choice", [*arguments, f"{{{choices}}}"]
     if item.kind == "dtype":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Iterable
 
@@ -34,6 +35,13 @@ def c_wrap(head: str, items: list[str], tail: str) -> str:
             text = item
         lines[-1] += text + end
     return "\n".join(lines)
+
+
+def c_double(value: float) -> str:
+    """A number as a C constant."""
+    if math.isinf(value):
+        return "-WIA_INFINITY" if value < 0 else "WIA_INFINITY"
+    return repr(value)
 
 
 def docstring(summary: str, paragraphs: Iterable[str], indent: str) -> str:

@@ -64,4 +64,7 @@ enum {
  * 0 is INVALID_ARGUMENT. */
 #define WIA_TIMEOUT_INFINITE INT64_C(-1)
 
+/* The infinite double, as a constant that needs no math.h. */
+#define WIA_INFINITY (1e308 * 10.0)
+
 #endif

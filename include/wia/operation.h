@@ -78,8 +78,8 @@ typedef struct wia_op_info_t {
   const char *family; /* of its shape and dtype rule, "matmul" */
   uint32_t min_input_count, max_input_count;
   uint32_t output_count;
-  uint32_t reserved;
-  uint64_t dtypes; /* bit WIA_FLOAT32: allowed for the first input */
+  uint32_t dtype_input; /* the input that dtypes is about: 0, but for a condition in front of it */
+  uint64_t dtypes;      /* bit WIA_FLOAT32: allowed */
 } wia_op_info_t;
 #define WIA_OP_INFO_INIT WIA_INIT(wia_op_info_t)
 

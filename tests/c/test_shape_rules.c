@@ -21,7 +21,7 @@ static void test_cast(void) {
   GIVES(CAST, S(INT8, 2, 3), LIST(S(FLOAT32, 2, 3)), WITH(DTYPE(WIA_INT8)));
   GIVES(CAST, R0(BOOL), LIST(R0(BFLOAT16)), WITH(DTYPE(WIA_BOOL)));
   REFUSES(CAST, "no dtype is given", LIST(S(FLOAT32, 2)), NO_ATTRIBUTES);
-  REFUSES(CAST, "can't convert float32 to int4", LIST(S(FLOAT32, 2)), WITH(DTYPE(WIA_INT4)));
+  GIVES(CAST, S(INT4, 2), LIST(S(FLOAT32, 2)), WITH(DTYPE(WIA_INT4)));
   REFUSES(CAST, "dtype is 26, which is no dtype", LIST(S(FLOAT32, 2)), WITH(DTYPE(26)));
   REFUSES(CAST, "dtype is -1, which is no dtype", LIST(S(FLOAT32, 2)), WITH(DTYPE(-1)));
   REFUSES(CAST, "dtype is given with type 1 (INT64); expected WIA_ATTRIBUTE_DTYPE",

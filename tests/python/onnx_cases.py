@@ -91,7 +91,7 @@ def translate(node: Any, inputs: list[Array | None], opset: int) -> Call:
     attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
     name, arrays, values = TRANSLATIONS[node.op_type](inputs, attributes, opset)
     entry = BY_NAME[name]
-    first = arrays[0]
+    first = arrays[entry.lead]
     if first is None or first.dtype.name not in entry.dtypes:
         raise LeftOutError(f"{name} is not defined for this dtype")
     arrays += [None] * (len(entry.inputs) - len(arrays))
@@ -196,16 +196,6 @@ def _reduce(name: str) -> Callable[..., Call]:
     return make
 
 
-def _arg_max(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
-    if attributes.get("select_last_index"):
-        raise LeftOutError("argmax gives the first index")
-    return (
-        "argmax",
-        inputs,
-        {"axis": attributes.get("axis", 0), "keepdims": attributes.get("keepdims", 1)},
-    )
-
-
 def _expand(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
     shape = np.broadcast_shapes(inputs[0].shape, tuple(int(size) for size in inputs[1]))
     return "broadcast", inputs[:1], {"shape": shape}
@@ -223,30 +213,157 @@ def _cast(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
 
     dtype = np.dtype(helper.tensor_dtype_to_np_dtype(attributes["to"]))
     if dtype.name not in BY_NAME["cast"].dtypes:
-        raise LeftOutError("cast goes to floats of 16 bits and more, integers and bool")
+        raise LeftOutError("cast goes to numbers and bool")
+    if dtype.name in ("int4", "int2") and inputs[0].dtype.kind == "f":
+        raise LeftOutError("ONNX leaves open what is out of range")
+    if dtype.name.startswith("float8_e") and attributes.get("saturate", 1):
+        raise LeftOutError("what is too large for float8 becomes infinite or NaN")
     return "cast", inputs, {"dtype": dtype}
+
+
+def _arg(name: str) -> Callable[..., Call]:
+    def make(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
+        if attributes.get("select_last_index"):
+            raise LeftOutError(f"{name} gives the first index")
+        axis, keepdims = attributes.get("axis", 0), attributes.get("keepdims", 1)
+        return name, inputs, {"axis": axis, "keepdims": keepdims}
+
+    return make
+
+
+def _only_two(name: str) -> Callable[..., Call]:
+    def make(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
+        if len(inputs) != 2:
+            raise LeftOutError(f"{name} takes two tensors")
+        return name, inputs, {}
+
+    return make
+
+
+def _equal(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
+    if any(array.dtype.kind in "OSU" for array in inputs):
+        raise LeftOutError("WIA has no texts")
+    return "equal", inputs, {}
+
+
+def _identity(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
+    if not isinstance(inputs[0], np.ndarray):
+        raise LeftOutError("copy takes a tensor")
+    return "copy", inputs, {}
+
+
+def _gelu(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
+    return "gelu", inputs, {"approximate": int(attributes.get("approximate", b"none") == b"tanh")}
+
+
+def _swish(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
+    if attributes.get("alpha", 1.0) != 1.0:
+        raise LeftOutError("silu has no alpha")
+    return "silu", inputs, {}
+
+
+def _clip(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
+    names = ("min", "max")
+    values: dict[str, Any] = {n: float(attributes[n]) for n in names if n in attributes}
+    for name, bound in zip(names, inputs[1:], strict=False):
+        if bound is not None:
+            values[name] = float(bound)
+    return "clip", inputs[:1], values
+
+
+def _avg_pool(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
+    _, inputs, values = _max_pool(inputs, attributes, opset)
+    values["count_include_pad"] = attributes.get("count_include_pad", 0)
+    return "avg_pool2d", inputs, values
+
+
+def _global(name: str) -> Callable[..., Call]:
+    def make(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
+        if inputs[0].ndim != 4:
+            raise LeftOutError("WIA pools over two dimensions only")
+        return name, inputs, {}
+
+    return make
+
+
+def _slice(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
+    names = ("starts", "ends", "axes", "steps")
+    given = dict(zip(names, inputs[1:], strict=False)) or attributes
+    least = -(2**63) + 1
+    values = {
+        name: tuple(max(int(item), least) for item in given[name])
+        for name in names
+        if given.get(name) is not None
+    }
+    return "slice", inputs[:1], values
+
+
+def _pad(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
+    modes = {b"constant": 0, b"reflect": 1, b"edge": 2}
+    mode = attributes.get("mode", b"constant")
+    x, pads, value, axes = [*inputs, None, None, None][:4]
+    if mode not in modes or len(inputs) < 2:
+        raise LeftOutError("pad has no wrap, and opset 11 or newer")
+    numbers = [int(item) for item in pads]
+    if axes is not None:
+        every = [0] * (2 * x.ndim)
+        for i, axis in enumerate(axes):
+            every[axis % x.ndim] = numbers[i]
+            every[x.ndim + axis % x.ndim] = numbers[len(axes) + i]
+        numbers = every
+    if min(numbers) < 0:
+        raise LeftOutError("pad cuts nothing off")
+    scalars = {} if value is None else {"value": float(value)}
+    return "pad", [x], {"pads": tuple(numbers), "mode": modes[mode], **scalars}
 
 
 TRANSLATIONS: dict[str, Callable[[list[Any], dict[str, Any], int], Call]] = {
     "Add": _pair("add"),
-    "ArgMax": _arg_max,
+    "ArgMax": _arg("argmax"),
+    "ArgMin": _arg("argmin"),
+    "AveragePool": _avg_pool,
     "BatchNormalization": _batch_norm,
     "Cast": _cast,
+    "Clip": _clip,
+    "Concat": lambda i, a, o: ("concat", i, {"axis": a.get("axis", 1)}),
     "Conv": _conv,
     "ConvInteger": lambda i, a, o: _conv(list(_integers(i)), a, o),
     "Div": _pair("div"),
+    "Equal": _equal,
+    "Exp": _pair("exp"),
     "Expand": _expand,
+    "Gather": lambda i, a, o: ("gather", i, {"axis": a.get("axis", 0)}),
+    "Gelu": _gelu,
     "Gemm": _gemm,
+    "GlobalAveragePool": _global("global_avg_pool2d"),
+    "GlobalMaxPool": _global("global_max_pool2d"),
+    "Greater": _pair("greater"),
+    "GreaterOrEqual": _pair("greater_equal"),
+    "Identity": _identity,
     "LayerNormalization": _layer_norm,
+    "Less": _pair("less"),
+    "LessOrEqual": _pair("less_equal"),
+    "Log": _pair("log"),
     "MatMul": _pair("matmul"),
     "MatMulInteger": lambda i, a, o: ("matmul", list(_integers(i)), {}),
+    "Max": _only_two("maximum"),
     "MaxPool": _max_pool,
+    "Min": _only_two("minimum"),
     "Mul": _pair("mul"),
+    "Neg": _pair("neg"),
+    "Pad": _pad,
     "ReduceMax": _reduce("reduce_max"),
+    "ReduceMean": _reduce("reduce_mean"),
     "ReduceSum": _reduce("reduce_sum"),
     "Relu": _pair("relu"),
     "Reshape": _reshape,
+    "Sigmoid": _pair("sigmoid"),
+    "Slice": _slice,
     "Softmax": _softmax,
+    "Sqrt": _pair("sqrt"),
     "Sub": _pair("sub"),
+    "Swish": _swish,
+    "Tanh": _pair("tanh"),
     "Transpose": lambda i, a, o: ("transpose", i, {"perm": tuple(a.get("perm", ()))}),
+    "Where": _pair("where"),
 }

@@ -24,18 +24,16 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
     return np.dtype(name) if hasattr(np, name) else np.dtype(getattr(ml_dtypes, name))
 
 
-def input_dtypes(operation: Operation, name: str) -> tuple[np.dtype[Any], ...]:
-    """The dtypes of all inputs when the first has that one: an int8 layer has an int32 bias."""
-    dtypes = [numpy_dtype(name)] * len(operation.inputs)
-    if not operation.same_dtype and name in ("int8", "uint8"):
-        dtypes[2] = np.dtype(np.int32)
-    return tuple(dtypes)
+def input_dtypes(operation: Operation, name: str, count: int) -> tuple[np.dtype[Any], ...]:
+    """The dtypes of so many inputs when the operation's is that one."""
+    return tuple(map(numpy_dtype, wia.catalog.input_dtypes(operation, name, count)))
 
 
 def call(operation: Operation, sample: Sample, dtype: str) -> tuple[list[Any], dict[str, Any], Any]:
     """Inputs, values and result of a sample."""
     with np.errstate(all="ignore"):
-        inputs = make_inputs(np, operation, sample, input_dtypes(operation, dtype))
+        dtypes = input_dtypes(operation, dtype, len(sample.shapes))
+        inputs = make_inputs(np, operation, sample, dtypes)
     values = {**operation.defaults(), **sample.values}
     if "dtype" in values:
         values["dtype"] = numpy_dtype(values["dtype"])
@@ -62,6 +60,7 @@ def test_entry_is_complete(operation: Operation) -> None:
     optional = [operand.optional for operand in operation.inputs]
     assert optional == sorted(optional)
     assert not operation.inputs[0].optional
+    assert not operation.variadic or len(operation.inputs) == 1
     assert bool(operation.fields) == bool(operation.config)
     assert len(set(operation.dtypes)) == len(operation.dtypes)
     listed = (*operation.attributes, *operation.options)
@@ -74,6 +73,10 @@ def test_entry_is_complete(operation: Operation) -> None:
             continue
         default = item.default if isinstance(item.default, tuple) else (item.default,)
         assert all(item.minimum <= value <= item.maximum for value in default)
+        assert bool(item.enum) == bool(item.choices)
+        if item.choices:
+            assert [choice.value for choice in item.choices] == list(range(item.maximum + 1))
+            assert item.default == 0
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=IDS)
@@ -81,7 +84,7 @@ def test_samples_run_in_every_dtype(operation: Operation) -> None:
     """Inputs and results are the same each time, and every element has an allowed error."""
     sampled = set()
     for sample in operation.samples:
-        assert len(sample.shapes) == len(operation.inputs)
+        assert operation.variadic or len(sample.shapes) == len(operation.inputs)
         for dtype in sample.dtypes or operation.dtypes:
             inputs, values, result = call(operation, sample, dtype)
             again, _, same = call(operation, sample, dtype)

@@ -11,6 +11,9 @@ from onnx_cases import Array, Case, LeftOutError, load_cases, translate
 
 from wia.catalog import BY_NAME, OPERATIONS, allowed_error, evaluate
 
+ROUNDED = {"test_averagepool_2d_ceil_last_window_starts_on_pad": 1e-4}
+"""Vectors that were written down with a few digits, and the last one of them."""
+
 
 @cache
 def cases() -> dict[str, Case]:
@@ -32,6 +35,7 @@ def run(case: Case) -> tuple[Array, Array, list[str]]:
         entry = BY_NAME[name]
         result = evaluate(np, entry, operands, values)
         allowed = 2 * allowed_error(np, entry, operands, values, result)
+        allowed = allowed + ROUNDED.get(case.name, 0.0)
         arrays[node.output[0]] = result
         names.append(name)
     return result, allowed, names
@@ -65,9 +69,26 @@ def test_vectors_agree() -> None:
         if problem:
             failed.append(f"{case.name}: {problem}")
     assert not failed, "\n".join(failed)
-    assert covered.keys() == {operation.name for operation in OPERATIONS}
-    assert covered.total() >= 150, (covered, left_out)
-    assert left_out.total() <= 160, left_out
+    assert covered.keys() == {operation.name for operation in OPERATIONS} - {"not_equal"}
+    assert covered.total() >= 400, (covered, left_out)
+    assert left_out.total() <= 200, left_out
+
+
+def test_not_equal_is_the_inverse_of_equal() -> None:
+    """ONNX has no operator of its own: the vectors of Equal, inverted."""
+    checked = 0
+    for case in cases().values():
+        inputs = [case.inputs.get(name) for name in case.nodes[0].input]
+        if [node.op_type for node in case.nodes] != ["Equal"]:
+            continue
+        try:
+            _, operands, values = translate(case.nodes[0], inputs, case.opset)
+        except LeftOutError:
+            continue
+        result = evaluate(np, BY_NAME["not_equal"], operands, values)
+        assert np.array_equal(result, ~case.expected)
+        checked += 1
+    assert checked >= 4
 
 
 @pytest.mark.parametrize("name", ["test_Conv2d", "test_add", "test_softmax_axis_1", "test_relu"])

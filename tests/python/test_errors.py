@@ -114,7 +114,9 @@ def arguments(name: str, replaced: int, value: Any, valid: dict[str, Any]) -> li
         given[1:4] = [ffi.cast("void *", address + 4 * i) for i in range(3)]
         dims = given[4]
         dims.dtype, dims.m, dims.n, dims.k = lib.WIA_FLOAT32, 1, 1, 1
-    elif name == "wia_max_pool2d":
+    elif name == "wia_concat":
+        given[1:3] = [operands, 1]
+    elif name in ("wia_avg_pool2d", "wia_max_pool2d"):
         given[3].kernel = [1, 1]
     given[replaced] = ffi.cast(kinds[replaced], value)
     KEPT[:] = [operands, given]
@@ -255,7 +257,8 @@ def test_enumerators_out_of_range(dtype: int, valid: Any) -> None:
     assert text(lib.wia_get_dtype_name(dtype)) == "none"
     assert text(lib.wia_get_status_name(dtype)) in ("OK", "UNKNOWN_STATUS")
     bits = ffi.new("uint64_t *")
-    status = lib.wia_get_device_support(tensor.device.id, dtype, bits)
+    op = 1000 * dtype if dtype == lib.WIA_DTYPE_COUNT else dtype
+    status = lib.wia_get_device_support(tensor.device.id, op, bits)
     assert status == lib.WIA_STATUS_INVALID_ARGUMENT
 
 

@@ -13,6 +13,7 @@ import wia
 from wia._errors import check
 from wia._native import lib, new_struct
 from wia.catalog import OPERATIONS, Operation
+from wia.catalog._model import PACKED
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +42,9 @@ def test_samples(ctx: wia.Context, operation: Operation, form: str) -> None:
     """Equal to the semantics bit for bit, whatever the strides of inputs and output."""
     for sample in operation.samples:
         for dtype in sample.dtypes or operation.dtypes:
+            packed = {dtype, sample.values.get("dtype")} & set(PACKED)
+            if form == "strided" and packed:
+                continue
             inputs, values, expected = call(operation, sample, dtype)
             if operation.output.read_with and values[operation.output.read_with]:
                 continue
@@ -73,7 +77,9 @@ def test_in_place(ctx: wia.Context, operation: Operation) -> None:
             ctx.execute(operation.name, tensors, [target], **attributes_of(operation, values))
             assert target.numpy().tobytes() == np.ascontiguousarray(expected).tobytes(), sample
             done += 1
-    assert done or operation.name in ("max_pool2d", "reshape", "argmax")
+    others = {"max_pool2d", "avg_pool2d", "global_max_pool2d", "global_avg_pool2d", "reshape"}
+    to_other_dtypes = operation.family in ("argmax", "compare")
+    assert bool(done) != (operation.name in others or to_other_dtypes)
 
 
 def test_beta_reads_the_output(ctx: wia.Context) -> None:

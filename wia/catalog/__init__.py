@@ -5,7 +5,7 @@ It imports nothing heavy: semantics take numpy as their first argument.
 
 from __future__ import annotations
 
-from . import conv, elementwise, linear, norm, reduce, shape
+from . import compare, conv, elementwise, functions, linear, move, norm, pool, reduce, shape
 from ._cost import cost
 from ._evaluate import evaluate
 from ._model import (
@@ -21,17 +21,21 @@ from ._model import (
     Tolerance,
     Values,
 )
-from ._numeric import ScalarError
-from ._samples import make_inputs
+from ._numeric import OperandError, ScalarError
+from ._samples import input_dtypes, make_inputs
 from ._tolerance import allowed_error
 
 OPERATIONS: tuple[Operation, ...] = tuple(
     sorted(
         (
+            *compare.OPERATIONS,
             *conv.OPERATIONS,
             *elementwise.OPERATIONS,
+            *functions.OPERATIONS,
             *linear.OPERATIONS,
+            *move.OPERATIONS,
             *norm.OPERATIONS,
+            *pool.OPERATIONS,
             *reduce.OPERATIONS,
             *shape.OPERATIONS,
         ),
@@ -48,6 +52,7 @@ __all__ = [
     "Attribute",
     "Choice",
     "Operand",
+    "OperandError",
     "Operation",
     "Option",
     "Sample",
@@ -60,5 +65,6 @@ __all__ = [
     "allowed_error",
     "cost",
     "evaluate",
+    "input_dtypes",
     "make_inputs",
 ]

@@ -26,9 +26,13 @@ FLOAT8 = (
 )
 ANY = FLOATS + FLOAT8 + INTEGERS + ("bool", "complex64", "complex128")
 """Every dtype whose elements are whole bytes."""
+PACKED = ("float4_e2m1fn", "int4", "int2", "uint4", "uint2")
+"""Those of which several share a byte."""
 
 INT64_MAX = 2**63 - 1
 INT32_MAX = 2**31 - 1
+MAX_INPUTS = 31
+"""WIA_MAX_OPERANDS without the output."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,17 +40,20 @@ class Operand:
     """An input or the output.
 
     ``read_with`` names the scalar that, unless zero, makes the kernel also read this output.
+    ``dtypes`` are those of an input that has a dtype of its own; the others have that of the
+    operation.
     """
 
     name: str
     summary: str
     optional: bool = False
+    dtypes: tuple[str, ...] = ()
     read_with: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """One value of an enumerated option; ``then`` is an operation that the call runs after."""
+    """One value of an enumeration; ``then`` is an operation that the call runs after."""
 
     name: str
     value: int
@@ -60,9 +67,10 @@ class Attribute:
 
     ``kind`` is "int", "bool" or "dtype". ``length`` 0 is a single value, else the elements of a
     list; ``variable`` lists have any length up to it. A ``default`` of None means "not given",
-    which only variable lists and dtypes can be. ``field`` is the C type in the config struct,
-    empty for an attribute that isn't there. In the struct a zero means the default where
-    ``zero_is_default``; elsewhere zero is zero.
+    which only variable lists and dtypes can be. ``enum`` is the C type of ``choices``, which count
+    from 0, the default. ``field`` is the C type in the config struct, empty for an attribute that
+    isn't there. In the struct a zero means the default where ``zero_is_default``; elsewhere zero is
+    zero.
     """
 
     name: str
@@ -76,6 +84,8 @@ class Attribute:
     maximum: int = INT64_MAX
     zero_is_default: bool = False
     field: str = "int32_t"
+    enum: str = ""
+    choices: tuple[Choice, ...] = ()
 
     @property
     def words(self) -> int:
@@ -87,12 +97,9 @@ class Attribute:
 class Option(Attribute):
     """A wish how to compute, which doesn't change what is computed.
 
-    ``enum`` is the C type of ``choices``, and an option whose choices have a ``then`` is carried
-    out by the call itself: no driver sees it, and lists of attributes don't have it.
+    An option whose choices have a ``then`` is carried out by the call itself: no driver sees it,
+    and lists of attributes don't have it.
     """
-
-    enum: str = ""
-    choices: tuple[Choice, ...] = ()
 
     @property
     def in_call(self) -> bool:
@@ -152,9 +159,10 @@ class Operation:
 
     ``number`` is the value of WIA_OP_<NAME> and never given to another operation. ``family`` names
     the shape and dtype rule, a C function wia__infer_<family>. ``dtypes`` are those of the first
-    input; with ``same_dtype`` all other inputs have that one too. ``flops`` takes the shapes of
-    the inputs, the shape of the output and the values. ``source`` names what the semantics are
-    checked against.
+    input that has none of its own; with ``same_dtype`` all others like it have that one too. A
+    ``variadic`` operation has one entry in ``inputs``, which stands for 1 to MAX_INPUTS. ``flops``
+    takes the shapes of the inputs, the shape of the output and the values. ``source`` names what
+    the semantics are checked against.
     """
 
     number: int
@@ -173,6 +181,7 @@ class Operation:
     notes: tuple[str, ...] = ()
     standard: Standard | None = None
     same_dtype: bool = True
+    variadic: bool = False
     attributes: tuple[Attribute, ...] = ()
     options: tuple[Option, ...] = ()
     scalars: tuple[Scalar, ...] = ()
@@ -182,6 +191,16 @@ class Operation:
     def required(self) -> int:
         """Inputs that can't be left out; the optional ones come after them."""
         return sum(not operand.optional for operand in self.inputs)
+
+    @property
+    def most(self) -> int:
+        """The largest number of inputs that a call can have."""
+        return MAX_INPUTS if self.variadic else len(self.inputs)
+
+    @property
+    def lead(self) -> int:
+        """The number of the input that ``dtypes`` is about."""
+        return next(i for i, operand in enumerate(self.inputs) if not operand.dtypes)
 
     @property
     def fields(self) -> tuple[Attribute | Scalar, ...]:

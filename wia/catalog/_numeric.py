@@ -11,22 +11,44 @@ from typing import Any
 
 _STEP_ELEMENTS = 1 << 16
 _FEW_OUTPUTS = 256
+_SMALL = {"int4": 4, "int2": 2, "uint4": 4, "uint2": 2}
+"""Bits of the integers that numpy itself doesn't have."""
 
 
 class ScalarError(ValueError):
     """A scalar of the launch has a value that the dtype can't take."""
 
 
+class OperandError(ValueError):
+    """An element of an input has a value that the operation can't take."""
+
+
 def is_integer(dtype: Any) -> bool:
-    """Whether a numpy dtype is bool or an integer; those of ml_dtypes are floats here."""
-    return bool(dtype.kind in "biu")
+    """Whether a numpy dtype is bool or an integer; other dtypes of ml_dtypes are floats here."""
+    return bool(dtype.kind in "biu") or dtype.name in _SMALL
+
+
+def is_unsigned(dtype: Any) -> bool:
+    """Whether a numpy dtype is an unsigned integer."""
+    return bool(dtype.name.startswith("uint"))
+
+
+def limits(np: Any, dtype: Any) -> tuple[int, int]:
+    """The least and the largest value of an integer dtype."""
+    if dtype.name in _SMALL:
+        bits = _SMALL[dtype.name]
+        return (0, 2**bits - 1) if is_unsigned(dtype) else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    if dtype.kind == "b":
+        return 0, 1
+    return int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
 
 
 def widen(np: Any, array: Any) -> Any:
-    """The array in the dtype to compute in, row-major: float64, int64 or uint64."""
+    """The array in the dtype to compute in, row-major: float64, complex128, int64 or uint64."""
     if not is_integer(array.dtype):
-        return np.asarray(array, dtype=np.float64, order="C")
-    wide = np.uint64 if array.dtype.kind == "u" else np.int64
+        wide = np.complex128 if array.dtype.kind == "c" else np.float64
+        return np.asarray(array, dtype=wide, order="C")
+    wide = np.uint64 if is_unsigned(array.dtype) else np.int64
     return np.asarray(array, dtype=wide, order="C")
 
 
@@ -37,7 +59,10 @@ def narrow(np: Any, array: Any, dtype: Any) -> Any:
     here the first step rounds to odd, after which the second gives the right result.
     """
     array = np.asarray(array)
-    if array.dtype != np.float64 or is_integer(dtype) or dtype.char in "dfe":
+    if dtype.name in _SMALL:
+        low, high = limits(np, dtype)
+        return (((array.astype(np.int64) - low) & (high - low)) + low).astype(np.int8).astype(dtype)
+    if array.dtype != np.float64 or is_integer(dtype) or dtype.char in "dfeFD":
         return array.astype(dtype)
     single = array.astype(np.float32)
     wrong = (single != array) & ~np.isnan(array)

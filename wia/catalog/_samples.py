@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from ._model import Operation, Sample
-from ._numeric import is_integer, narrow
+from ._numeric import is_integer, is_unsigned, limits, narrow
+
+
+def input_dtypes(operation: Operation, dtype: str, count: int) -> tuple[str, ...]:
+    """The dtypes of ``count`` inputs when the operation's is that one.
+
+    An input with dtypes of its own has the first of them, and an 8-bit layer an int32 bias.
+    """
+    dtypes = [dtype] * count
+    for position, operand in enumerate(operation.inputs):
+        if operand.dtypes:
+            dtypes[position] = operand.dtypes[0]
+    if not operation.same_dtype and dtype in ("int8", "uint8"):
+        dtypes[2] = "int32"
+    return tuple(dtypes)
 
 
 def make_inputs(
@@ -15,7 +30,7 @@ def make_inputs(
 
     Fills: "normal" (standard normal; integers from -8 to 8), "positive" (0.5 to 2; integers 1 to
     8), "wide" (over the dtype's range), "special" (normal with NaN, infinities, zeros of both signs
-    and the smallest values among them; floats only).
+    and the smallest values among them; floats only), "index5" (integers from -5 to 4).
     """
     index = operation.samples.index(sample)
     arrays: list[Any] = []
@@ -25,7 +40,12 @@ def make_inputs(
             continue
         random = np.random.default_rng([operation.number, index, position, seed])
         fill = sample.fills[position] if position < len(sample.fills) else "normal"
-        arrays.append(_FILLS[fill](np, random, shape, dtypes[position]))
+        index_of = re.fullmatch(r"index(\d+)", fill)
+        if index_of:
+            size = int(index_of[1])
+            arrays.append(random.integers(-size, size, shape).astype(dtypes[position]))
+        else:
+            arrays.append(_FILLS[fill](np, random, shape, dtypes[position]))
     return arrays
 
 
@@ -33,9 +53,12 @@ def _normal(np: Any, random: Any, shape: Any, dtype: Any) -> Any:
     if dtype.kind == "b":
         return random.integers(0, 2, shape).astype(dtype)
     if is_integer(dtype):
-        low = 0 if dtype.kind == "u" else -8
-        return random.integers(low, 9, shape).astype(dtype)
-    return narrow(np, random.standard_normal(shape), dtype)
+        low = 0 if is_unsigned(dtype) else -8
+        return narrow(np, random.integers(low, 9, shape), dtype)
+    values = random.standard_normal(shape)
+    if dtype.kind == "c":
+        values = values + 1j * random.standard_normal(shape)
+    return narrow(np, values, dtype)
 
 
 def _positive(np: Any, random: Any, shape: Any, dtype: Any) -> Any:
@@ -48,8 +71,9 @@ def _wide(np: Any, random: Any, shape: Any, dtype: Any) -> Any:
     if dtype.kind == "b":
         return random.integers(0, 2, shape).astype(dtype)
     if is_integer(dtype):
-        limits = np.iinfo(dtype)
-        return random.integers(limits.min, limits.max, shape, dtype, endpoint=True)
+        least, largest = limits(np, dtype)
+        wide = np.uint64 if is_unsigned(dtype) else np.int64
+        return narrow(np, random.integers(least, largest, shape, wide, endpoint=True), dtype)
     exponents = random.uniform(-20.0, 20.0, shape)
     return narrow(np, random.choice([-1.0, 1.0], shape) * 2.0**exponents, dtype)
 

@@ -20,30 +20,7 @@ from ._model import (
     Values,
 )
 from ._numeric import lowest, narrow, product_dtype, widen
-
-
-def _pair(name: str, summary: str, default: int | None) -> Attribute:
-    return Attribute(
-        name=name,
-        summary=summary,
-        default=None if default is None else (default, default),
-        length=2,
-        minimum=1,
-        maximum=INT32_MAX,
-        zero_is_default=default is not None,
-        field="int64_t",
-    )
-
-
-_PADDING = Attribute(
-    name="padding",
-    summary="Rows and columns added at the top, left, bottom and right.",
-    default=(0, 0, 0, 0),
-    length=4,
-    maximum=INT32_MAX,
-    field="int64_t",
-)
-_DILATION = _pair("dilation", "Distance of taps in rows and columns.", 1)
+from ._windows import DILATION, PADDING, Windows, pair
 
 
 def _padded(np: Any, array: Any, padding: tuple[int, ...], value: Any) -> Any:
@@ -95,24 +72,10 @@ def _absolute_conv2d(np: Any, x: Any, weight: Any, bias: Any = None, **values: A
 
 def max_pool2d(np: Any, x: Any, **values: Any) -> Any:
     """Largest element under the kernel; a NaN there wins."""
-    kernel, ceil = values["kernel"], values["ceil_mode"]
-    stride = tuple(s or k for s, k in zip(values["stride"], kernel, strict=True))
-    reach = _reach(kernel, values["dilation"])
-    top, left, bottom, right = values["padding"]
-    out, more = [], []
-    for size, r, step, before, after in zip(
-        x.shape[2:], reach, stride, (top, left), (bottom, right), strict=True
-    ):
-        room = size + before + after - r
-        count = (-(-room // step) if ceil else room // step) + 1
-        if ceil and (count - 1) * step >= size + before:
-            count -= 1
-        out.append(count)
-        more.append(max(0, (count - 1) * step + r - size - before - after))
-    least = lowest(np, x.dtype)
-    wide = _padded(np, widen(np, x), (top, left, bottom + more[0], right + more[1]), least)
-    result = np.full((*x.shape[:2], *out), least, wide.dtype)
-    for _, _, window in _taps(wide, kernel, tuple(out), {**values, "stride": stride}):
+    windows, least = Windows(x.shape, values), lowest(np, x.dtype)
+    wide = windows.extend(np, widen(np, x), least)
+    result = np.full(windows.shape, least, wide.dtype)
+    for window in windows.taps(wide):
         result = np.maximum(result, window)
     return result.astype(x.dtype)
 
@@ -191,9 +154,9 @@ CONV2D = Operation(
         ),
     ),
     attributes=(
-        _pair("stride", "Step of the kernel in rows and columns.", 1),
-        _PADDING,
-        _DILATION,
+        pair("stride", "Step of the kernel in rows and columns.", 1),
+        PADDING,
+        DILATION,
         Attribute(
             name="groups",
             summary="Independent parts that channels are divided into.",
@@ -246,7 +209,7 @@ MAX_POOL2D = Operation(
         summary="[n, c, y, x] with y = (height + top + bottom - (kernel - 1) * dilation - 1) / "
         "stride + 1, rounded down, or up with ceil_mode; x likewise.",
     ),
-    family="max_pool2d",
+    family="pool2d",
     dtypes=(*FLOATS, "int8", "uint8"),
     semantics=max_pool2d,
     notes=(
@@ -265,7 +228,7 @@ MAX_POOL2D = Operation(
             maximum=1,
             field="uint32_t",
         ),
-        _pair("kernel", "Rows and columns of the window; has to be given.", None),
+        pair("kernel", "Rows and columns of the window; has to be given.", None),
         Attribute(
             name="stride",
             summary="Step of the window in rows and columns; 0: that of the kernel.",
@@ -274,8 +237,8 @@ MAX_POOL2D = Operation(
             maximum=INT32_MAX,
             field="int64_t",
         ),
-        _PADDING,
-        _DILATION,
+        PADDING,
+        DILATION,
     ),
     config="wia_max_pool2d_config_t",
     tolerance=Tolerance(),

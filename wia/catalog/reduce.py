@@ -69,6 +69,12 @@ def reduce_max(np: Any, x: Any, *, axes: Any, keepdims: int) -> Any:
     return rows.max(axis=-1).astype(x.dtype).reshape(shape)
 
 
+def reduce_mean(np: Any, x: Any, *, axes: Any, keepdims: int) -> Any:
+    """Mean over the axes; NaN where there is nothing to add up."""
+    rows, shape = _rows(np, widen(np, x), axes, keepdims)
+    return narrow(np, rows.sum(axis=-1) / np.float64(rows.shape[-1]), x.dtype).reshape(shape)
+
+
 def argmax(np: Any, x: Any, *, axis: int, keepdims: int) -> Any:
     """Index of the first largest element along the axis; that of the first NaN if there is one."""
     if x.size == 0:
@@ -76,6 +82,13 @@ def argmax(np: Any, x: Any, *, axis: int, keepdims: int) -> Any:
         shape[axis] = 1
         return np.empty(shape if keepdims else np.delete(shape, axis), np.int64)
     return np.argmax(widen(np, x), axis=axis, keepdims=bool(keepdims)).astype(np.int64)
+
+
+def argmin(np: Any, x: Any, *, axis: int, keepdims: int) -> Any:
+    """Index of the first least element along the axis; that of the first NaN if there is one."""
+    if x.size == 0:
+        return argmax(np, x, axis=axis, keepdims=keepdims)
+    return np.argmin(widen(np, x), axis=axis, keepdims=bool(keepdims)).astype(np.int64)
 
 
 def _count(shapes: tuple[Shape | None, ...], out: Shape, values: Values) -> float:
@@ -91,14 +104,29 @@ def _absolute_sum(np: Any, x: Any, *, axes: Any, keepdims: int) -> Any:
     return reduce_sum(np, abs(x), axes=axes, keepdims=keepdims)
 
 
-def _reduction(number: int, name: str, semantics: Any, onnx: Standard, **more: Any) -> Operation:
+def _mean_length(shapes: tuple[Shape | None, ...], values: Values) -> int:
+    return _length(shapes, values) + 1
+
+
+def _absolute_mean(np: Any, x: Any, *, axes: Any, keepdims: int) -> Any:
+    return reduce_mean(np, abs(x), axes=axes, keepdims=keepdims)
+
+
+def _reduction(
+    number: int,
+    name: str,
+    semantics: Any,
+    onnx: Standard,
+    dtypes: tuple[str, ...] = (*FLOATS, *INTEGERS),
+    **more: Any,
+) -> Operation:
     return Operation(
         number=number,
         name=name,
         inputs=(Operand(name="input", summary="Any shape."),),
         output=Operand(name="output", summary="The shape of input without the reduced dimensions."),
         family="reduce",
-        dtypes=(*FLOATS, *INTEGERS),
+        dtypes=dtypes,
         semantics=semantics,
         standard=onnx,
         attributes=(_AXES, _KEEPDIMS),
@@ -150,42 +178,68 @@ REDUCE_MAX = _reduction(
     source="ONNX node tests reduce_max_*; NaN by hand",
 )
 
-ARGMAX = Operation(
-    number=19,
-    name="argmax",
-    summary="Index of the largest element along a dimension.",
-    formula="output = the first i with input[..., i, ...] = max",
-    inputs=(Operand(name="input", summary="Rank 1 or more."),),
-    output=Operand(name="output", summary="int64; the shape of input without the axis."),
-    family="argmax",
-    dtypes=(*FLOATS, *INTEGERS),
-    semantics=argmax,
-    notes=(
-        "The first of equals; the first NaN if there is one. An axis of size 0 is "
-        "INVALID_ARGUMENT, unless the output is empty.",
+REDUCE_MEAN = _reduction(
+    43,
+    "reduce_mean",
+    reduce_mean,
+    Standard(name="ReduceMean", opset=13, note="floats only"),
+    dtypes=FLOATS,
+    summary="Mean over dimensions.",
+    formula="output = sum(input over axes) / count",
+    notes=("NaN spreads. The mean of no elements is NaN.",),
+    tolerance=Tolerance(
+        ulps=1.0,
+        length=_mean_length,
+        magnitude=_absolute_mean,
+        reason="Any order of summation: one rounding in the accumulator per element and one more, "
+        "relative to the mean of absolute values, and one of the result.",
     ),
-    standard=Standard(name="ArgMax", opset=13, note="select_last_index 0; default axis -1"),
-    attributes=(
-        Attribute(
-            name="axis",
-            summary="The dimension to search; below 0 from the last.",
-            default=-1,
-            minimum=-8,
-            maximum=7,
-        ),
-        _KEEPDIMS,
-    ),
-    config="wia_argmax_config_t",
-    tolerance=Tolerance(),
-    flops=_count,
-    samples=(
-        Sample(shapes=((8,),)),
-        Sample(shapes=((5, 33),)),
-        Sample(shapes=((3, 4, 5),), values={"axis": 1, "keepdims": 1}),
-        Sample(shapes=((4, 9),), values={"axis": 0}, fills=("special",)),
-        Sample(shapes=((0, 3),)),
-    ),
-    source="ONNX node tests argmax_*; NaN and equals by hand",
+    samples=(*_SAMPLES, Sample(shapes=((2, 0),), values={"axes": (1,)})),
+    source="ONNX node tests reduce_mean_*; PyTorch's operator_reduced_mean among ONNX's models",
 )
 
-OPERATIONS = (REDUCE_SUM, REDUCE_MAX, ARGMAX)
+
+def _arg(number: int, name: str, word: str, semantics: Any, onnx: str) -> Operation:
+    return Operation(
+        number=number,
+        name=name,
+        summary=f"Index of the {word} element along a dimension.",
+        formula=f"output = the first i with input[..., i, ...] = {name[3:]}",
+        inputs=(Operand(name="input", summary="Rank 1 or more."),),
+        output=Operand(name="output", summary="int64; the shape of input without the axis."),
+        family="argmax",
+        dtypes=(*FLOATS, *INTEGERS),
+        semantics=semantics,
+        notes=(
+            "The first of equals; the first NaN if there is one. An axis of size 0 is "
+            "INVALID_ARGUMENT, unless the output is empty.",
+        ),
+        standard=Standard(name=onnx, opset=13, note="select_last_index 0; default axis -1"),
+        attributes=(
+            Attribute(
+                name="axis",
+                summary="The dimension to search; below 0 from the last.",
+                default=-1,
+                minimum=-8,
+                maximum=7,
+            ),
+            _KEEPDIMS,
+        ),
+        config=f"wia_{name}_config_t",
+        tolerance=Tolerance(),
+        flops=_count,
+        samples=(
+            Sample(shapes=((8,),)),
+            Sample(shapes=((5, 33),)),
+            Sample(shapes=((3, 4, 5),), values={"axis": 1, "keepdims": 1}),
+            Sample(shapes=((4, 9),), values={"axis": 0}, fills=("special",)),
+            Sample(shapes=((0, 3),)),
+        ),
+        source=f"ONNX node tests {name}_*; NaN and equals by hand",
+    )
+
+
+ARGMAX = _arg(19, "argmax", "largest", argmax, "ArgMax")
+ARGMIN = _arg(44, "argmin", "least", argmin, "ArgMin")
+
+OPERATIONS = (REDUCE_SUM, REDUCE_MAX, ARGMAX, REDUCE_MEAN, ARGMIN)

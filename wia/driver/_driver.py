@@ -39,8 +39,9 @@ def kernel(
 ) -> Callable[[Method], Method]:
     """Marks a method of a Driver as the one that prepares kernels of these operations.
 
-    `dtypes` are those of the first input, None: all that the catalog has. `in_place`: the kernels
-    work when an output is exactly an input. `thread_safe`: several threads may run one at once.
+    `dtypes` are those of the first input (of `where` the second), None: all that the catalog has.
+    `in_place`: the kernels work when an output is exactly an input. `thread_safe`: several threads
+    may run one at once.
     """
     wanted = None if dtypes is None else frozenset(dtypes)
     unknown = sorted((wanted or frozenset()) - CODES.keys())
@@ -162,7 +163,11 @@ class Driver:
 
     def prepare(self, device: int, node: Node) -> Prepared:
         """Prepares a kernel for one operation: asks the marked methods that fit, in their order."""
-        first = next((layout for layout in (*node.inputs, *node.outputs) if layout), None)
+        from wia.catalog import BY_NAME
+
+        lead = BY_NAME[node.op].lead if node.op in BY_NAME else 0
+        operands = (*node.inputs[lead:], *node.outputs)
+        first = next((layout for layout in operands if layout), None)
         dtype = first.dtype if first else ""
         marked = self._marked.get(node.op, [])
         if not marked:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from wia._dtype import BITS, NAMES, numpy_dtype
 from wia._native import ffi
+from wia._packed import pack, unpack
 
 if TYPE_CHECKING:
     import numpy as np
@@ -70,6 +71,23 @@ class Layout:
         return np.ndarray(
             self.shape, numpy_dtype(self.code), buffer, -self._begin, self._byte_strides
         )
+
+    def unpack(self, data: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """The elements of a packed operand, which is given as its bytes: one byte each."""
+        return unpack(data, numpy_dtype(self.code), BITS[self.code], self.shape)
+
+    def store(self, data: np.ndarray[Any, Any], elements: np.ndarray[Any, Any]) -> None:
+        """Writes elements into the bytes of a packed operand.
+
+        Bits of the last byte that belong to no element stay: a neighbour may have them.
+        """
+        bits = BITS[self.code]
+        packed = pack(elements, bits)
+        used = elements.size * bits % 8
+        if used:
+            mask = (1 << used) - 1
+            packed[-1] = (packed[-1] & mask) | (data[-1] & (0xFF - mask))
+        data[...] = packed
 
     def __repr__(self) -> str:
         return f"Layout({self.dtype}, shape={self.shape}, strides={self.strides})"

@@ -1,0 +1,145 @@
+/* shape_cut.c: rules of operations that join, cut, pick and pad. */
+#include <inttypes.h>
+
+#include "shape.h"
+
+static wia_status_t read_axis(const wia__infer_t *call, uint32_t *out_axis) {
+  return wia__expect_axis(call, "axis", wia__attribute(call, "axis"), call->inputs[0].rank,
+                          out_axis);
+}
+
+/* That an input may stand beside the first one along an axis. */
+static wia_status_t check_joined(const wia__infer_t *call, uint32_t i, uint32_t axis) {
+  const wia__op_t *op = call->op;
+  const wia_shape_t *first = &call->inputs[0], *input = &call->inputs[i];
+  if (!wia__has_input(call, i))
+    return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                     "%s: %s is left out, and one behind it is not; expected a list without gaps",
+                     op->name, op->operand_names[i]);
+  bool fits = input->rank == first->rank;
+  for (uint32_t d = 0; fits && d < first->rank; d++)
+    fits = d == axis || input->shape[d] == first->shape[d];
+  if (fits) return WIA_STATUS_OK;
+  char a[WIA__SHAPE_TEXT], b[WIA__SHAPE_TEXT];
+  return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                   "%s: %s has the shape %s and %s the shape %s; expected equal sizes in all "
+                   "dimensions but %u",
+                   op->name, op->operand_names[0], wia__format_shape(a, first->shape, first->rank),
+                   op->operand_names[i], wia__format_shape(b, input->shape, input->rank), axis);
+}
+
+wia_status_t wia__infer_concat(const wia__infer_t *call) {
+  wia_shape_t result = call->inputs[0];
+  uint32_t axis, count = call->input_count;
+  while (count > 1 && !wia__has_input(call, count - 1)) count--;
+  wia_status_t status = read_axis(call, &axis);
+  for (uint32_t i = 1; !status && i < count; i++) {
+    status = check_joined(call, i, axis);
+    if (!status && __builtin_add_overflow(result.shape[axis], call->inputs[i].shape[axis],
+                                          &result.shape[axis]))
+      status = wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                         "%s: the sizes of dimension %u add up to more than 63 bits",
+                         call->op->name, axis);
+  }
+  return status ? status : wia__set_output(call, result.dtype, result.shape, result.rank);
+}
+
+/* A start or end moved into [low, high], counted from the end of the dimension when below 0. */
+static int64_t move_inside(int64_t place, int64_t size, int64_t low, int64_t high) {
+  if (place < 0) place += size;
+  return place < low ? low : place > high ? high : place;
+}
+
+static int64_t count_steps(int64_t size, int64_t start, int64_t end, int64_t step) {
+  const int64_t low = step < 0 ? -1 : 0, high = step < 0 ? size - 1 : size;
+  const int64_t first = move_inside(start, size, low, high);
+  const int64_t last = move_inside(end, size, low, high);
+  const int64_t distance = step < 0 ? first - last : last - first;
+  return distance <= 0 ? 0 : (distance - 1) / (step < 0 ? -step : step) + 1;
+}
+
+wia_status_t wia__infer_slice(const wia__infer_t *call) {
+  wia_shape_t result = call->inputs[0];
+  uint32_t count, end_count, axis_count, step_count, cut = 0;
+  const wia_scalar_t *starts = wia__attribute_list(call, "starts", &count);
+  const wia_scalar_t *ends = wia__attribute_list(call, "ends", &end_count);
+  const wia_scalar_t *axes = wia__attribute_list(call, "axes", &axis_count);
+  const wia_scalar_t *steps = wia__attribute_list(call, "steps", &step_count);
+  if (end_count != count || (axis_count && axis_count != count) ||
+      (step_count && step_count != count))
+    return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                     "slice: starts has %u elements, ends %u, axes %u and steps %u; expected as "
+                     "many of each, or none of axes or steps",
+                     count, end_count, axis_count, step_count);
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t axis;
+    const wia_status_t status =
+        wia__expect_axis(call, "axes", axis_count ? axes[i].i64 : (int64_t)i, result.rank, &axis);
+    if (status) return status;
+    if (cut >> axis & 1)
+      return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                       "slice: axes names dimension %u twice; expected each one once", axis);
+    cut |= 1u << axis;
+    const int64_t step = step_count ? steps[i].i64 : 1;
+    if (step == 0)
+      return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                       "slice: steps[%u] is 0; expected a step forward or backward", i);
+    result.shape[axis] = count_steps(result.shape[axis], starts[i].i64, ends[i].i64, step);
+  }
+  return wia__set_output(call, result.dtype, result.shape, result.rank);
+}
+
+wia_status_t wia__infer_gather(const wia__infer_t *call) {
+  const wia_shape_t *input = &call->inputs[0], *indices = &call->inputs[1];
+  uint32_t axis, rank = 0;
+  const wia_status_t status = read_axis(call, &axis);
+  if (status) return status;
+  if (input->rank - 1 + indices->rank > WIA_MAX_RANK)
+    return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                     "gather: input has rank %u and indices rank %u, so the result has %u "
+                     "dimensions; expected at most %d",
+                     input->rank, indices->rank, input->rank - 1 + indices->rank, WIA_MAX_RANK);
+  int64_t shape[WIA_MAX_RANK];
+  for (uint32_t i = 0; i < axis; i++) shape[rank++] = input->shape[i];
+  for (uint32_t i = 0; i < indices->rank; i++) shape[rank++] = indices->shape[i];
+  for (uint32_t i = axis + 1; i < input->rank; i++) shape[rank++] = input->shape[i];
+  return wia__set_output(call, input->dtype, shape, rank);
+}
+
+enum { MODE_CONSTANT = 0, MODE_REFLECT = 1, MODE_EDGE = 2 };
+
+/* That one side of a dimension has elements to take what is added from. */
+static wia_status_t check_side(uint32_t dimension, int64_t size, int64_t added, int64_t mode) {
+  if (mode == MODE_REFLECT && added >= size && added)
+    return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                     "pad: %" PRId64 " elements are to be reflected at an end of dimension %u, "
+                     "which has %" PRId64 "; expected fewer than it has",
+                     added, dimension, size);
+  if (mode == MODE_EDGE && size == 0 && added)
+    return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                     "pad: dimension %u has no element to repeat; expected 1 or more, or no pads",
+                     dimension);
+  return WIA_STATUS_OK;
+}
+
+wia_status_t wia__infer_pad(const wia__infer_t *call) {
+  wia_shape_t result = call->inputs[0];
+  uint32_t count;
+  const wia_scalar_t *pads = wia__attribute_list(call, "pads", &count);
+  const int64_t mode = wia__attribute(call, "mode");
+  if (count != 2 * result.rank)
+    return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                     "pad: pads has %u elements and input rank %u; expected %u: those before each "
+                     "dimension, then those behind each",
+                     count, result.rank, 2 * result.rank);
+  for (uint32_t i = 0; i < result.rank; i++) {
+    const int64_t before = pads[i].i64, behind = pads[result.rank + i].i64;
+    wia_status_t status = check_side(i, result.shape[i], before, mode);
+    if (!status) status = check_side(i, result.shape[i], behind, mode);
+    if (!status && __builtin_add_overflow(result.shape[i], before + behind, &result.shape[i]))
+      status = wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                         "pad: dimension %u with its pads is larger than 63 bits", i);
+    if (status) return status;
+  }
+  return wia__set_output(call, result.dtype, result.shape, result.rank);
+}
