@@ -70,7 +70,7 @@ wia__allocation_t *wia__find_allocation(uint64_t address) {
   return found;
 }
 
-wia_status_t wia__map_insert(wia__allocation_t *allocation) {
+bool wia__map_insert(wia__allocation_t *allocation) {
   const uint64_t base = base_of(allocation), last = base + (allocation->size - 1);
   wia__allocation_t *floor = NULL;
   pthread_rwlock_wrlock(&map_lock);
@@ -84,12 +84,7 @@ wia_status_t wia__map_insert(wia__allocation_t *allocation) {
     root = merge(merge(below, allocation), above);
   }
   pthread_rwlock_unlock(&map_lock);
-  if (!bad) return WIA_STATUS_OK;
-  return wia__fail_with(WIA_STATUS_INTERNAL, allocation->device->driver->name, NULL,
-                        "the driver of %s gave out %#llx with %llu bytes, which overlaps memory "
-                        "that is in use: a defect of the driver",
-                        allocation->device->name, (unsigned long long)base,
-                        (unsigned long long)allocation->size);
+  return !bad;
 }
 
 void wia__map_remove(wia__allocation_t *allocation) {

@@ -23,6 +23,8 @@ static inline wia_status_t wia__check_aliases(const char *name,
   for (uint32_t o = 0; o < output_count; o++) {
     const wia__tensor_t *output = operands[input_count + o];
     if (!output->allocation) continue;
+    const wia_status_t writable = wia__check_writable(output->allocation, "an output");
+    if (__builtin_expect(writable != WIA_STATUS_OK, 0)) return writable;
     for (uint32_t i = 0; i < input_count + o; i++) {
       if (!operands[i] || __builtin_expect(wia__is_apart(output, operands[i]), 1)) continue;
       const wia_status_t status = wia__check_near(name, operands, input_count, o, i, out_aliases);

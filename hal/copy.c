@@ -9,8 +9,7 @@
 
 enum { COPY_BATCH = 128, STAGING_SIZE = 1 << 20, MAX_ALLOCATIONS = 2 };
 
-/* A transfer, resolved: what it moves and which allocations it touches. Between devices the source's
- * driver reads into host memory and the destination's writes from there. */
+/* A transfer, resolved: what it moves and which allocations it touches, the destination's first. */
 typedef enum action_t { UPLOAD, DOWNLOAD, MOVE, FILL, WRITE_TENSOR, READ_TENSOR } action_t;
 
 typedef struct transfer_t {
@@ -50,6 +49,7 @@ static wia_status_t call_copy(wia__device_t *device, const wia_copy_t *copies, u
   return WIA_STATUS_OK;
 }
 
+/* The source's driver reads into host memory, the destination's writes from there. */
 static wia_status_t copy_between(const transfer_t *t) {
   void *staging = malloc(STAGING_SIZE);
   if (!staging) return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no host memory is left");
@@ -291,10 +291,8 @@ static wia_status_t check_tensor_copy(const request_t *request, const wia__tenso
   const char *argument = write ? "source" : "destination";
   if (!host) return wia__null(argument);
   const wia_tensor_layout_t *layout = tensor->operand.layout;
-  const uint64_t begin = tensor->operand.address + (uint64_t)layout->span_begin;
-  const uint64_t end = tensor->operand.address + (uint64_t)layout->span_end;
   const uint64_t from = (uint64_t)(uintptr_t)host;
-  if (from < end && begin < from + request->size)
+  if (from < tensor->end && tensor->begin < from + request->size)
     return wia__fail(WIA_STATUS_INVALID_ARGUMENT, "%s (%p) overlaps the tensor's own memory",
                      argument, host);
   uint32_t shared = 0;
@@ -348,6 +346,8 @@ static wia_status_t submit(const request_t *request, wia_stream_t *stream) {
   for (;;) {
     transfer_t t;
     wia_status_t status = resolve(request, &t);
+    if (!status && t.destination_device)
+      status = wia__check_writable(t.allocations[0], "destination");
     if (status) return status;
     if (t.size == 0) {
       wia__queue_t *queue = NULL;

@@ -61,9 +61,26 @@ static void give_back(wia__device_t *device, const wia_operand_t *memory, uint64
 static void end_memory(wia__object_t *memory_end) {
   wia__allocation_t *allocation =
       (wia__allocation_t *)((char *)memory_end - offsetof(wia__allocation_t, memory_end));
-  give_back(allocation->device, &allocation->memory, allocation->size);
+  if (allocation->kind != WIA_MEMORY_IMPORTED)
+    give_back(allocation->device, &allocation->memory, allocation->size);
+  else if (allocation->release)
+    allocation->release(allocation->release_context);
   count_given_back(allocation);
   wia__release(&allocation->object);
+}
+
+bool wia__start_allocation(wia__allocation_t *allocation) {
+  wia__init_object(&allocation->object, WIA__INTERNAL, destroy_allocation);
+  wia__init_object(&allocation->memory_end, WIA__INTERNAL, end_memory);
+  wia__retain(&allocation->object); /* the memory's own */
+  atomic_init(&allocation->uses, 1);
+  pthread_mutex_init(&allocation->mark_mutex, NULL);
+  if (!wia__map_insert(allocation)) {
+    pthread_mutex_destroy(&allocation->mark_mutex);
+    return false;
+  }
+  count_allocated(allocation->device, allocation->kind, allocation->size);
+  return true;
 }
 
 bool wia__try_use(wia__allocation_t *allocation) {
@@ -180,22 +197,18 @@ wia_status_t wia__allocate(wia__device_t *device, uint64_t size, const wia_memor
     free(allocation);
     return status;
   }
-  wia__init_object(&allocation->object, WIA__INTERNAL, destroy_allocation);
-  wia__init_object(&allocation->memory_end, WIA__INTERNAL, end_memory);
-  wia__retain(&allocation->object); /* the memory's own */
-  atomic_init(&allocation->uses, 1);
   allocation->device = device;
   allocation->size = size;
   allocation->kind = kind;
   allocation->owned = owned;
-  pthread_mutex_init(&allocation->mark_mutex, NULL);
-  status = wia__map_insert(allocation);
-  if (status) { /* the memory is somebody's: it is not given back */
-    pthread_mutex_destroy(&allocation->mark_mutex);
+  if (!wia__start_allocation(allocation)) { /* the memory is somebody's: it is not given back */
+    const uint64_t address = allocation->memory.address;
     free(allocation);
-    return status;
+    return wia__fail_with(WIA_STATUS_INTERNAL, device->driver->name, NULL,
+                          "the driver of %s gave out %#llx with %llu bytes, which overlaps memory "
+                          "that is in use: a defect of the driver",
+                          device->name, (unsigned long long)address, (unsigned long long)size);
   }
-  count_allocated(device, kind, size);
   *out_allocation = allocation;
   return WIA_STATUS_OK;
 }
@@ -350,26 +363,4 @@ static wia_status_t get_memory_info(int32_t device_id, int32_t kind, wia_memory_
 WIA_API wia_status_t wia_get_memory_info(int32_t device_id, int32_t kind,
                                          wia_memory_info_t *out_info) {
   WIA__CALL(get_memory_info(device_id, kind, out_info));
-}
-
-static wia_status_t prefetch(const void *address, uint64_t size, int32_t level) {
-  enum { LINE = 64, MOST = 1 << 20 }; /* more than a cache level holds is no hint */
-  if (level < WIA_PREFETCH_L1 || level > WIA_PREFETCH_L3)
-    return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
-                     "level is %d; expected WIA_PREFETCH_L1, _L2 or _L3", (int)level);
-  if (size > MOST) size = MOST;
-  for (uint64_t i = 0; i < size; i += LINE) {
-    const void *at = (const void *)(uintptr_t)((uint64_t)(uintptr_t)address + i);
-    if (level == WIA_PREFETCH_L1)
-      __builtin_prefetch(at, 0, 3);
-    else if (level == WIA_PREFETCH_L2)
-      __builtin_prefetch(at, 0, 2);
-    else
-      __builtin_prefetch(at, 0, 1);
-  }
-  return WIA_STATUS_OK;
-}
-
-WIA_API wia_status_t wia_prefetch(const void *address, uint64_t size, int32_t level) {
-  WIA__CALL(prefetch(address, size, level));
 }

@@ -24,7 +24,10 @@ typedef struct wia__allocation_t {
   wia_operand_t memory; /* at the allocation's first byte */
   uint64_t size;
   int32_t kind;
-  uint32_t owned;                         /* 1: by a tensor, so wia_free() refuses it */
+  uint32_t owned;           /* 1: by a tensor, so wia_free() refuses it */
+  uint32_t read_only;       /* 1: imported so */
+  wia_release_fn_t release; /* of imported memory; NULL: nobody is told */
+  void *release_context;
   struct wia__allocation_t *left, *right; /* in the map of addresses */
   uint64_t priority;
   _Atomic uint32_t pending; /* number of marks, some of which may be done by now */
@@ -36,6 +39,25 @@ typedef struct wia__allocation_t {
 /* size is above 0. Gives a reference and a use to the caller. */
 wia_status_t wia__allocate(wia__device_t *device, uint64_t size, const wia_memory_config_t *config,
                            bool owned, wia__allocation_t **out_allocation);
+
+/* Puts a zeroed struct that has its device, memory, size and kind into use, with a reference and a use
+ * for the caller. False, and nothing happened: the range overlaps a live allocation or overflows. */
+bool wia__start_allocation(wia__allocation_t *allocation);
+
+/* Host memory as an allocation of the device: import.c. config: of full size, checked by
+ * wia__read_import. As wia__allocate. */
+wia_status_t wia__read_import(const wia_import_config_t *config, wia_import_config_t *out_config);
+wia_status_t wia__import(wia__device_t *device, uint64_t address, uint64_t size,
+                         const wia_import_config_t *config, bool owned,
+                         wia__allocation_t **out_allocation);
+
+/* Fails if the allocation may not be written to. */
+wia_status_t wia__refuse_write(const wia__allocation_t *allocation, const char *argument);
+static inline wia_status_t wia__check_writable(const wia__allocation_t *allocation,
+                                               const char *argument) {
+  if (__builtin_expect(!allocation->read_only, 1)) return WIA_STATUS_OK;
+  return wia__refuse_write(allocation, argument);
+}
 
 /* False when the memory is already on its way back. */
 bool wia__try_use(wia__allocation_t *allocation);
@@ -60,8 +82,8 @@ static inline bool wia__is_pending(const wia__allocation_t *allocation) {
  * failed, *out_waited false. At most WIA_MAX_OPERANDS of them. */
 wia_status_t wia__settle(wia__allocation_t *const *allocations, uint32_t count, bool *out_waited);
 
-/* The map of addresses (address.c). */
-wia_status_t wia__map_insert(wia__allocation_t *allocation);
+/* The map of addresses (address.c). Inserting is false if the range overlaps another or overflows. */
+bool wia__map_insert(wia__allocation_t *allocation);
 void wia__map_remove(wia__allocation_t *allocation);
 
 /* The operand at address, of an allocation that holds it. */

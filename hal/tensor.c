@@ -1,6 +1,7 @@
 /* tensor.c: making tensors and views. */
 #include "tensor.h"
 
+#include <sched.h>
 #include <stdlib.h>
 
 #include "context.h"
@@ -154,6 +155,85 @@ WIA_API wia_status_t wia_wrap_tensor(wia_context_t *context, void *address, cons
   WIA__CALL(wrap_tensor(context, address, shape, strides, rank, dtype, out_tensor));
 }
 
+/* A live allocation of the device that holds all of the range, with a reference and a use; NULL if
+ * there is none. */
+static wia_status_t share_memory(const wia__device_t *device, uint64_t begin, uint64_t size,
+                                 bool read_only, wia__allocation_t **out_allocation) {
+  wia__allocation_t *found = wia__find_allocation(begin);
+  *out_allocation = NULL;
+  if (!found || found->device != device || size > found->size - (begin - found->memory.address))
+    return WIA_STATUS_OK;
+  if (read_only != (found->read_only != 0))
+    return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                     "the memory is in use on %s as %s, so it can't be imported as %s; copy it",
+                     device->name, read_only ? "writable" : "read-only",
+                     read_only ? "read-only" : "writable");
+  if (wia__try_use(found)) {
+    wia__retain(&found->object);
+    *out_allocation = found;
+  } else { /* another thread is just about to take it out of the map */
+    while (wia__find_allocation(begin) == found) sched_yield();
+  }
+  return WIA_STATUS_OK;
+}
+
+/* *out_shared: the memory stays without the caller's help. */
+static wia_status_t get_imported(wia__device_t *device, const wia__layout_t *layout,
+                                 uint64_t address, const wia_import_config_t *config,
+                                 bool *out_shared, wia__allocation_t **out_allocation) {
+  const wia_tensor_layout_t *public_layout = &layout->public_layout;
+  *out_shared = true;
+  *out_allocation = NULL;
+  if (!public_layout->element_count) return WIA_STATUS_OK;
+  if (!address) return wia__null("address");
+  wia_status_t status = check_alignment(public_layout->dtype, address, "address");
+  if (status) return status;
+  const uint64_t begin = address + (uint64_t)public_layout->span_begin;
+  const uint64_t size = (uint64_t)(public_layout->span_end - public_layout->span_begin);
+  status = share_memory(device, begin, size, config->flags & WIA_IMPORT_READ_ONLY, out_allocation);
+  if (status || *out_allocation) return status;
+  *out_shared = false;
+  const wia_import_config_t silent = {.flags = config->flags}; /* until nothing can fail */
+  return wia__import(device, begin, size, &silent, true, out_allocation);
+}
+
+static wia_status_t import_tensor(wia_context_t *context, void *pointer, const int64_t *shape,
+                                  const int64_t *strides, uint32_t rank, wia_dtype_t dtype,
+                                  const wia_import_config_t *config, wia_tensor_t *out_tensor) {
+  if (!out_tensor) return wia__null("out_tensor");
+  const uint64_t address = (uint64_t)(uintptr_t)pointer;
+  wia_import_config_t ours;
+  wia__device_t *device = NULL;
+  wia__layout_t *layout = NULL;
+  wia__allocation_t *allocation = NULL;
+  bool shared = false;
+  wia_status_t status = wia__read_import(config, &ours);
+  if (!status) status = wia__context_device(context, &device);
+  if (!status) status = wia__intern_layout(dtype, shape, strides, rank, &layout);
+  if (status) return status;
+  status = get_imported(device, layout, address, &ours, &shared, &allocation);
+  if (status) {
+    wia__release(&layout->object);
+    return status;
+  }
+  status = make_tensor(device, layout, allocation, address, 0, out_tensor);
+  if (status || !ours.release) return status;
+  if (shared) {
+    ours.release(ours.context);
+  } else {
+    allocation->release = ours.release;
+    allocation->release_context = ours.context;
+  }
+  return WIA_STATUS_OK;
+}
+
+WIA_API wia_status_t wia_import_tensor(wia_context_t *context, void *address, const int64_t *shape,
+                                       const int64_t *strides, uint32_t rank, wia_dtype_t dtype,
+                                       const wia_import_config_t *config,
+                                       wia_tensor_t *out_tensor) {
+  WIA__CALL(import_tensor(context, address, shape, strides, rank, dtype, config, out_tensor));
+}
+
 static wia_status_t view_tensor(wia_tensor_t handle, int64_t offset, const int64_t *shape,
                                 const int64_t *strides, uint32_t rank, wia_tensor_t *out_tensor) {
   if (!out_tensor) return wia__null("out_tensor");
@@ -232,7 +312,9 @@ static wia_status_t get_tensor_info(wia_tensor_t handle, wia_tensor_info_t *out_
                                   .address = tensor->operand.address,
                                   .contiguous = layout->contiguous,
                                   .borrowed = tensor->borrowed,
-                                  .layout = layout};
+                                  .layout = layout,
+                                  .read_only =
+                                      tensor->allocation ? tensor->allocation->read_only : 0};
   wia__write_struct(out_info, &info, sizeof info);
   return WIA_STATUS_OK;
 }

@@ -20,6 +20,7 @@ from wia._device import (
     find_device,
     load_report,
 )
+from wia._dlpack import from_dlpack
 from wia._errors import (
     AbortedError,
     AlreadyExistsError,
@@ -88,6 +89,7 @@ __all__ = [
     "__version__",
     "devices",
     "find_device",
+    "from_dlpack",
     "load_report",
     "register_driver",
 ]

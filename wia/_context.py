@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from wia import _device
 from wia._attributes import find_operation, pack_attributes
+from wia._dlpack import SupportsDLPack, from_dlpack
 from wia._dtype import dtype_code
 from wia._errors import ArgumentTypeError, check
 from wia._native import NULL, ffi, lib
@@ -93,6 +94,10 @@ class Context(Resource, Operations):
         tensor = allocate(self, shape_of(shape), dtype_code(dtype))
         tensor.fill(value)
         return tensor
+
+    def from_dlpack(self, x: SupportsDLPack, *, copy: bool | None = None) -> Tensor:
+        """wia.from_dlpack on this context: a tensor on the memory of another package's array."""
+        return from_dlpack(x, self, copy=copy)
 
     def stream(self, *, priority: int = 0) -> Stream:
         """A new stream on the context's device; lower priorities go first."""

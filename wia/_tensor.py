@@ -99,6 +99,11 @@ class Tensor:
         """Whether the elements lie in row-major order without gaps."""
         return bool(self._info().contiguous)
 
+    @property
+    def read_only(self) -> bool:
+        """Whether the memory was imported as read-only, so that the tensor is no output."""
+        return bool(self._info().read_only)
+
     def _info(self) -> Any:
         info = new_struct("wia_tensor_info_t")
         check(lib.wia_get_tensor_info(self._handle, info))
@@ -150,13 +155,43 @@ class Tensor:
         _transfer.fill(self, value)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        if copy is False:
+        fits = dtype is None or dtype == self.dtype
+        if copy is False and not fits:
             raise InvalidArgumentError(
-                "numpy asked for the memory of a wia.Tensor without a copy. t.numpy(copy=False) "
-                "gives that on devices with host addresses."
+                f"numpy asked for {dtype} without a copy; the tensor has {self.dtype}."
             )
+        if copy is False or (copy is None and fits and _transfer.is_viewable(self)):
+            return self.numpy(copy=False)
         array = self.numpy()
-        return array if dtype is None else array.astype(dtype, copy=False)
+        return array if fits else array.astype(dtype)
+
+    @property
+    def __array_interface__(self) -> dict[str, object]:
+        """The memory for packages that know numpy's protocol; only where numpy() needs no copy."""
+        return _transfer.array_interface(self)
+
+    def __dlpack__(
+        self,
+        *,
+        stream: object = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """A DLPack capsule on the memory, after the work in flight on it. Other packages call this.
+
+        The memory stays until the package gives it back. Work enqueued later is not seen by the
+        package. Raises BufferError, as DLPack says, where the package can't use the memory.
+        """
+        from wia import _dlpack
+
+        return _dlpack.to_dlpack(self, stream, max_version, dl_device, copy)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """The device as DLPack numbers it: (1, 0), host memory, where the device allows that."""
+        from wia import _dlpack
+
+        return _dlpack.device_of(self)
 
     def __float__(self) -> float:
         return float(self.item())

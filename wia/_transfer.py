@@ -23,7 +23,19 @@ if TYPE_CHECKING:
     from wia._stream import Stream
     from wia._tensor import Tensor
 
-__all__ = ["copy", "describe", "fill", "read", "to_numpy", "view_on_host", "write"]
+__all__ = [
+    "array_at",
+    "array_interface",
+    "copy",
+    "describe",
+    "fill",
+    "is_viewable",
+    "read",
+    "settle",
+    "to_numpy",
+    "view_on_host",
+    "write",
+]
 
 
 def _pointer(array: np.ndarray[Any, Any]) -> Any:
@@ -128,19 +140,51 @@ def to_numpy(tensor: Tensor) -> np.ndarray[Any, Any]:
 
 
 class _HostMemory:
-    """The memory of a tensor for numpy, which keeps this object, and so the tensor, alive."""
+    """Host memory for numpy, which keeps this object, and so the owner, alive."""
 
-    __slots__ = ("__array_interface__", "_tensor")
+    __slots__ = ("__array_interface__", "_owner")
 
-    def __init__(self, tensor: Tensor, kind: str, width: int, address: int) -> None:
-        self._tensor = tensor
-        self.__array_interface__ = {
-            "version": 3,
-            "shape": tensor.shape,
-            "strides": tuple(stride * width for stride in tensor.strides),
-            "typestr": kind,
-            "data": (address, False),
-        }
+    def __init__(self, interface: dict[str, object], owner: object) -> None:
+        self._owner = owner
+        self.__array_interface__ = interface
+
+
+def array_at(
+    address: int,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    code: int,
+    *,
+    read_only: bool = False,
+    owner: object = None,
+) -> np.ndarray[Any, Any]:
+    """An array on host memory; strides in elements of at least 8 bits."""
+    import numpy as np
+
+    width, dtype = _dtype.BITS[code] // 8, _dtype.numpy_dtype(code)
+    interface: dict[str, object] = {
+        "version": 3,
+        "shape": shape,
+        "strides": tuple(stride * width for stride in strides),
+        # custom dtypes have no text there
+        "typestr": dtype.str if dtype.isbuiltin == 1 else f"|V{width}",
+        "data": (address, read_only),
+    }
+    return np.asarray(_HostMemory(interface, owner)).view(dtype)
+
+
+def settle(tensor: Tensor) -> None:
+    """Waits for the work in flight on a tensor's memory, and raises its error."""
+    address = tensor.address
+    if address:  # a copy of one byte does it
+        byte = ffi.new("char *")
+        check(lib.wia_copy_device_to_host(byte, ffi.cast("void *", address), 1, NULL))
+
+
+def is_viewable(tensor: Tensor) -> bool:
+    """Whether numpy can look into a tensor's memory."""
+    flags = tensor.device.flags
+    return DeviceFlag.HOST_ADDRESSABLE in flags and _dtype.BITS[tensor._code] >= 8
 
 
 def view_on_host(tensor: Tensor) -> np.ndarray[Any, Any]:
@@ -159,15 +203,37 @@ def view_on_host(tensor: Tensor) -> np.ndarray[Any, Any]:
             "copy."
         )
     info = tensor._info()
-    dtype = tensor.dtype
     if info.element_count == 0:
-        return np.empty(tensor.shape, dtype)
-    # A copy of one byte waits for the work in flight on the memory, and tells of its failure.
-    byte = ffi.new("char *")
-    source = ffi.cast("void *", info.address)
-    check(lib.wia_copy_device_to_host(byte, source, 1, NULL))
-    kind = dtype.str if dtype.isbuiltin == 1 else f"|V{bits // 8}"
-    return np.asarray(_HostMemory(tensor, kind, bits // 8, info.address)).view(dtype)
+        return np.empty(tensor.shape, tensor.dtype)
+    settle(tensor)
+    return array_at(
+        info.address,
+        tensor.shape,
+        tensor.strides,
+        tensor._code,
+        read_only=bool(info.read_only),
+        owner=tensor[...],  # stays when the tensor is closed
+    )
+
+
+def array_interface(tensor: Tensor) -> dict[str, object]:
+    """What __array_interface__ gives, for dtypes that numpy has itself."""
+    dtype, info = tensor.dtype, tensor._info()
+    if not is_viewable(tensor) or dtype.isbuiltin != 1 or info.element_count == 0:
+        raise AttributeError(f"{tensor.device.name} can't show its {dtype} as __array_interface__.")
+    settle(tensor)
+    view = tensor[...]  # stays when the tensor is closed
+    layout = info.layout
+    start = ffi.cast("char *", info.address + layout.span_begin)
+    memory = ffi.buffer(ffi.gc(start, lambda _: view.close()), layout.span_end - layout.span_begin)
+    return {
+        "version": 3,
+        "shape": tensor.shape,
+        "strides": tuple(stride * dtype.itemsize for stride in tensor.strides),
+        "typestr": dtype.str,
+        "data": memoryview(memory).toreadonly() if info.read_only else memory,
+        "offset": -layout.span_begin,
+    }
 
 
 def fill(tensor: Tensor, value: object) -> None:

@@ -78,6 +78,51 @@ wia_status_t wia__base_fill(wia_driver_device_t device, const wia_operand_t *tar
  * it runs Python code again. Takes the GIL. Returns the number of threads found. */
 int wia__raise_in_thread(uint64_t thread, uint64_t exception_class);
 
+/* DLPack, the exchange of arrays between Python packages: what lies behind a capsule. The layouts are
+ * those of its versions before 1.0 and of 1.x. */
+typedef struct wia__dlpack_array_t {
+  void *data;
+  int32_t device_type, device_id;
+  int32_t rank;
+  uint8_t dtype_code, dtype_bits;
+  uint16_t dtype_lanes;
+  int64_t *shape, *strides; /* in elements; strides NULL: row-major */
+  uint64_t byte_offset;     /* of element 0 from data */
+} wia__dlpack_array_t;
+
+typedef struct wia__dlpack_legacy_t {
+  wia__dlpack_array_t array;
+  void *context;
+  void (*deleter)(struct wia__dlpack_legacy_t *self); /* NULL: nothing to do */
+} wia__dlpack_legacy_t;
+
+enum { WIA__DLPACK_MAJOR = 1, WIA__DLPACK_MINOR = 1 };
+enum { WIA__DLPACK_READ_ONLY = 1, WIA__DLPACK_COPIED = 2, WIA__DLPACK_PADDED = 4 };
+
+typedef struct wia__dlpack_versioned_t {
+  uint32_t major, minor; /* when major differs, only these, context and deleter are known */
+  void *context;
+  void (*deleter)(struct wia__dlpack_versioned_t *self);
+  uint64_t flags; /* WIA__DLPACK_* */
+  wia__dlpack_array_t array;
+} wia__dlpack_versioned_t;
+
+/* Takes what is in a capsule (its PyObject *) over from it: one of the two pointers is set, and is
+ * ended with its release function, once. Returns 0, or 1 for what is no unused DLPack capsule. Takes
+ * the GIL. */
+int wia__take_dlpack(uint64_t capsule, wia__dlpack_legacy_t **out_legacy,
+                     wia__dlpack_versioned_t **out_versioned);
+/* On any thread, with or without the GIL; both are wia_release_fn_t. Nothing is called any more once
+ * the gate is closed. */
+void wia__release_legacy_dlpack(void *legacy);
+void wia__release_versioned_dlpack(void *versioned);
+
+/* Appends a capsule for the array to a Python list (its PyObject *). The capsule, or who takes it
+ * over, destroys the tensor, once, on any thread. Shape and strides are copied. Returns 0, or 1 when
+ * there is no memory: then the tensor stays the caller's. Takes the GIL. */
+int wia__give_dlpack(uint64_t list, int versioned, uint64_t flags, const wia__dlpack_array_t *array,
+                     wia_tensor_t tensor);
+
 /* 1: the interpreter was started by wia_bridge_start(), no Python program is running in it. */
 int wia__python_is_ours(void);
 

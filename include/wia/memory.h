@@ -60,6 +60,30 @@ WIA_API wia_status_t wia_malloc(void **out_ptr, uint64_t size, int32_t device_id
 WIA_API wia_status_t wia_allocate_memory(void **out_ptr, uint64_t size, int32_t device_id,
                                          const wia_memory_config_t *config);
 
+enum { WIA_IMPORT_READ_ONLY = 1 /* the memory is never an output, nor copied or filled to */ };
+
+/* Is told that imported memory is no longer used: once, on any thread, which holds no lock of the
+ * library. */
+typedef void (*wia_release_fn_t)(void *context);
+
+typedef struct wia_import_config_t {
+  uint32_t struct_size;
+  uint32_t flags;           /* WIA_IMPORT_* */
+  wia_release_fn_t release; /* NULL: nobody needs to be told */
+  void *context;            /* handed to release */
+} wia_import_config_t;
+#define WIA_IMPORT_CONFIG_INIT WIA_INIT(wia_import_config_t)
+
+/* Makes host memory of the caller an allocation of a device that has host addresses, at the same
+ * address and of kind WIA_MEMORY_IMPORTED. It is copied, wrapped, marked and counted as memory of
+ * wia_malloc() is. wia_free() ends that: release is called when the work in flight is done. The
+ * memory must stay until then. After a failure release is not called. config may be NULL.
+ * Errors: NOT_FOUND for the device; UNIMPLEMENTED if it has no host addresses; INVALID_ARGUMENT for
+ * NULL, for size 0, for a range that leaves the address space, for a flag outside the list;
+ * ALREADY_EXISTS if the range overlaps a live allocation of any device. */
+WIA_API wia_status_t wia_import_memory(void *pointer, uint64_t size, int32_t device_id,
+                                       const wia_import_config_t *config);
+
 /* Frees memory by the address that allocation gave. NULL is OK. Never waits: the address is invalid
  * at once for new calls, the memory is given back when the work in flight on it is done. Tensors
  * that wrap it become invalid.

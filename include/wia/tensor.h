@@ -4,6 +4,7 @@
 
 #include "base.h"
 #include "layout.h"
+#include "memory.h"
 
 WIA_BEGIN_DECLS
 
@@ -21,6 +22,8 @@ typedef struct wia_tensor_info_t {
   uint32_t contiguous; /* 1: row-major without gaps */
   uint32_t borrowed;   /* 1: wraps memory that somebody else frees */
   const wia_tensor_layout_t *layout;
+  uint32_t read_only; /* 1: over memory imported with WIA_IMPORT_READ_ONLY */
+  uint32_t reserved;
 } wia_tensor_info_t;
 #define WIA_TENSOR_INFO_INIT WIA_INIT(wia_tensor_info_t)
 
@@ -39,6 +42,17 @@ WIA_API wia_status_t wia_allocate_tensor(wia_context_t *context, const int64_t *
 WIA_API wia_status_t wia_wrap_tensor(wia_context_t *context, void *address, const int64_t *shape,
                                      const int64_t *strides, uint32_t rank, wia_dtype_t dtype,
                                      wia_tensor_t *out_tensor);
+
+/* Makes a tensor over host memory of the caller, on a device that has host addresses, without a copy:
+ * imports what shape and strides reach, and owns that. release is called when no view and no work in
+ * flight needs it, for a tensor without elements at once. Memory that lies inside a live allocation
+ * of the device is shared: that allocation stays until the tensor goes, and release is called at
+ * once. strides are in elements; NULL: row-major. config may be NULL.
+ * Errors: those of wia_import_memory() and wia_wrap_tensor(); INVALID_ARGUMENT when the memory that
+ * is shared is read-only and the import isn't, or the other way round. */
+WIA_API wia_status_t wia_import_tensor(wia_context_t *context, void *address, const int64_t *shape,
+                                       const int64_t *strides, uint32_t rank, wia_dtype_t dtype,
+                                       const wia_import_config_t *config, wia_tensor_t *out_tensor);
 
 /* Makes a view: another shape and strides over the same memory, its element 0 at offset elements
  * from the tensor's. It keeps the memory alive and is valid after the tensor is destroyed.

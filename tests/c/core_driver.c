@@ -53,8 +53,12 @@ static void enter(wia_driver_device_t device) {
 
 static void leave(wia_driver_device_t device) { atomic_fetch_sub(&device->inside, 1); }
 
-void core_enter(wia_driver_memory_t memory) { enter(memory->device); }
-void core_leave(wia_driver_memory_t memory) { leave(memory->device); }
+void core_enter(wia_driver_memory_t memory) {
+  if (memory) enter(memory->device);
+}
+void core_leave(wia_driver_memory_t memory) {
+  if (memory) leave(memory->device);
+}
 
 /* -- devices ------------------------------------------------------------------------------------- */
 
@@ -211,7 +215,7 @@ static wia_status_t copy(wia_driver_device_t device, const wia_copy_t *copies, u
     const unsigned char *from = core_operand_bytes(&c->source);
     if ((c->destination.memory && c->destination.memory->device != device) ||
         (c->source.memory && c->source.memory->device != device) ||
-        (!c->destination.memory && !c->source.memory))
+        (!c->destination.memory && !c->source.memory && !core.imports))
       core_fault("a copy of another device's memory");
     if (c->size == 0 || !is_inside(&c->destination, c->size) || !is_inside(&c->source, c->size))
       core_fault("a copy beyond an allocation");

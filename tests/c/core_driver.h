@@ -41,6 +41,7 @@ typedef struct core_state_t {
   _Atomic wia_status_t fail_status;
   const char *fail_message, *fail_cause; /* NULL message: the kernel says nothing */
   const char *chatter;                   /* said by kernels that then succeed; NULL: nothing */
+  _Atomic bool imports;                  /* host memory may be on both sides of a copy */
   _Atomic bool
       only_touch; /* kernels and copies read a byte of each operand, in any order, and do no
                      more: for tests whose streams are not ordered */
@@ -93,7 +94,8 @@ unsigned char *core_operand_bytes(const wia_operand_t *operand);
 void core_touch(const wia_operand_t *operand);
 wia_status_t core_prepare(const wia_request_t *request, wia_driver_kernel_t *out_kernel,
                           wia_error_t *out_error);
-/* Around what a device does, here on memory of it: the serial one is found to be entered twice. */
+/* Around what a device does, here on memory of it (NULL: imported): the serial one is found to be
+ * entered twice. */
 void core_enter(wia_driver_memory_t memory);
 void core_leave(wia_driver_memory_t memory);
 

@@ -26,6 +26,14 @@ static wia_status_t try_memory_config(room_t *room) {
   return status;
 }
 
+static wia_status_t try_import_config(room_t *room) {
+  static float value;
+  const wia_status_t status =
+      wia_import_memory(&value, sizeof value, core_id(CORE_PLAIN), (wia_import_config_t *)room);
+  if (!status) wia_free(&value);
+  return status;
+}
+
 static wia_status_t try_matmul(room_t *room) {
   return wia_matmul(context, matrix, matrix, c, (const wia_matmul_config_t *)room, NULL);
 }
@@ -183,6 +191,8 @@ static void check_read(const char *macro, const void *init, uint32_t size, try_t
 static void test_read(void) {
   const wia_memory_config_t memory = WIA_MEMORY_CONFIG_INIT;
   CHECK_READ("WIA_MEMORY_CONFIG_INIT", memory, try_memory_config, WIA_STATUS_OK);
+  const wia_import_config_t import = WIA_IMPORT_CONFIG_INIT;
+  CHECK_READ("WIA_IMPORT_CONFIG_INIT", import, try_import_config, WIA_STATUS_OK);
   const wia_matmul_config_t matmul = WIA_MATMUL_CONFIG_INIT;
   CHECK_READ("WIA_MATMUL_CONFIG_INIT", matmul, try_matmul, WIA_STATUS_OK);
   const wia_softmax_config_t softmax = WIA_SOFTMAX_CONFIG_INIT;

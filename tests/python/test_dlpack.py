@@ -1,0 +1,220 @@
+"""DLPack capsules: both kinds, every dtype, what they must not hold, and their end."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import threading
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import wia
+from wia._dtype import BITS, CODES
+from wia._native import ffi, lib
+
+
+def live(context: wia.Context) -> int:
+    """Live bytes of the device's own memory."""
+    return context.device.memory().live_size
+
+
+class Owner:
+    """Host memory that gives capsules of a tensor's, and remembers what it was asked."""
+
+    def __init__(self, tensor: wia.Tensor, *, legacy: bool = False, kind: int = 1) -> None:
+        self.tensor, self.legacy, self.kind = tensor, legacy, kind
+        self.asked: list[dict[str, Any]] = []
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        self.asked.append(keywords)
+        if self.legacy:
+            if keywords:
+                raise TypeError("an unexpected keyword")
+            return self.tensor.__dlpack__()
+        return self.tensor.__dlpack__(**keywords)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.kind, 0
+
+
+_NAME = b"dltensor_versioned"
+
+
+class Tampered(Owner):
+    """Changes fields of what its capsules hold."""
+
+    def __init__(self, tensor: wia.Tensor, **fields: int) -> None:
+        super().__init__(tensor)
+        self.fields = fields
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        out = ffi.new("wia__dlpack_versioned_t **")
+        capsule = self.tensor.__dlpack__(**keywords)
+        assert lib.wia__take_dlpack(id(capsule), ffi.new("wia__dlpack_legacy_t **"), out) == 0
+        for name, value in self.fields.items():
+            of_array = name not in ("major", "minor", "flags")
+            setattr(out[0].array if of_array else out[0], name, value)
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype, new.argtypes = (
+            ctypes.py_object,
+            (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p),
+        )
+        return new(int(ffi.cast("uintptr_t", out[0])), _NAME, None)
+
+
+class Copying(Owner):
+    """Always gives copies."""
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        return self.tensor.__dlpack__(**{**keywords, "copy": True})
+
+
+def test_what_is_no_array(reference: wia.Context) -> None:
+    """Each mistake has its message."""
+    with pytest.raises(wia.ArgumentTypeError, match="__dlpack__"):
+        reference.from_dlpack([1, 2])  # type: ignore[arg-type]
+    tensor = reference.tensor([1.0])
+    with pytest.raises(wia.UnimplementedError, match="device type 2"):
+        reference.from_dlpack(Owner(tensor, kind=2))
+
+    class Wrong:
+        """Gives what is no capsule."""
+
+        capsule: object = 3
+
+        def __dlpack__(self, *, stream: Any = None, max_version: Any = None) -> Any:
+            return self.capsule
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return 1, 0
+
+    with pytest.raises(wia.InvalidArgumentError, match="unused"):
+        reference.from_dlpack(Wrong())
+    Wrong.capsule = tensor.__dlpack__()
+    assert reference.from_dlpack(Wrong()).tolist() == [1.0]
+    with pytest.raises(wia.InvalidArgumentError, match="Each serves once"):
+        reference.from_dlpack(Wrong())
+
+
+def test_old_and_new_capsules(reference: wia.Context) -> None:
+    """The versioned one is asked for; who doesn't know the keyword gives the other."""
+    tensor = reference.tensor([1.0, 2.0])
+    new, old = Owner(tensor), Owner(tensor, legacy=True)
+    for owner in (new, old):
+        assert reference.from_dlpack(owner).tolist() == [1.0, 2.0]
+    assert new.asked == [{"max_version": (1, 1)}]
+    assert old.asked[-1] == {}
+    assert "versioned" in repr(tensor.__dlpack__(max_version=(1, 0)))
+    assert "versioned" in repr(tensor.__dlpack__(max_version=(2, 5)))
+    assert "versioned" not in repr(tensor.__dlpack__(max_version=(0, 8)))
+    assert "versioned" not in repr(tensor.__dlpack__())
+
+
+@pytest.mark.parametrize(
+    ("fields", "error", "text"),
+    [
+        ({"major": 2}, wia.IncompatibleError, "DLPack 2.1"),
+        ({"dtype_bits": 24}, wia.UnimplementedError, "code 2, 24 bits"),
+        ({"dtype_code": 99}, wia.UnimplementedError, "code 99"),
+        ({"dtype_lanes": 4}, wia.UnimplementedError, "4 lanes"),
+        ({"byte_offset": 1}, wia.InvalidArgumentError, "aligned"),
+        ({"rank": 9}, wia.InvalidArgumentError, "rank"),
+    ],
+)
+def test_what_a_capsule_must_not_hold(
+    reference: wia.Context, fields: dict[str, int], error: type[Exception], text: str
+) -> None:
+    """It is refused, and given back at once."""
+    tensor = reference.tensor([1.0, 2.0])
+    owner = Tampered(tensor, **fields)
+    with pytest.raises(error, match=text):
+        reference.from_dlpack(owner)
+    before = live(reference)
+    tensor.close()
+    assert live(reference) == before - 8
+
+
+def test_newer_minor_versions_are_read(reference: wia.Context) -> None:
+    """They only add flags."""
+    tensor = reference.tensor([1.0, 2.0])
+    assert reference.from_dlpack(Tampered(tensor, minor=7, flags=64)).tolist() == [1.0, 2.0]
+
+
+def test_unused_capsules_give_the_memory_back(reference: wia.Context) -> None:
+    """Of both kinds."""
+    before = live(reference)
+    for version in (None, (1, 0)):
+        capsule = reference.tensor(np.zeros(100)).__dlpack__(max_version=version)
+        assert live(reference) == before + 800
+        del capsule
+        assert live(reference) == before
+
+
+@pytest.mark.parametrize("dtype", [name for name, code in CODES.items() if BITS[code] >= 8])
+def test_every_dtype_goes_out_and_in(reference: wia.Context, dtype: str) -> None:
+    """Through capsules of both kinds; numpy itself knows only its own dtypes."""
+    kind = np.dtype(getattr(ml_dtypes, dtype, dtype))
+    tensor = reference.tensor(np.ones((2, 3), np.float32).astype(kind))
+    for owner in (Owner(tensor), Owner(tensor, legacy=True)):
+        back = reference.from_dlpack(owner)
+        assert back.dtype == kind
+        assert back.address == tensor.address
+        copied = reference.from_dlpack(owner, copy=True)
+        np.testing.assert_array_equal(copied.numpy(), tensor.numpy())
+    if kind.isbuiltin == 1:
+        assert np.from_dlpack(tensor).dtype == kind
+
+
+@pytest.mark.parametrize("dtype", ["int4", "uint4", "float4_e2m1fn"])
+def test_packed_dtypes(reference: wia.Context, dtype: str) -> None:
+    """Elements that share bytes are exchanged packed."""
+    tensor = reference.tensor([1, 2, 1, 2], dtype)
+    back = reference.from_dlpack(Owner(tensor))
+    assert back.dtype == tensor.dtype
+    assert back.address == tensor.address
+    copied = reference.from_dlpack(Owner(tensor), copy=True)
+    assert copied.numpy().tolist() == tensor.numpy().tolist()
+
+
+def test_what_an_export_refuses(reference: wia.Context) -> None:
+    """Streams and other devices."""
+    tensor = reference.tensor([1.0])
+    with pytest.raises(BufferError, match="stream"):
+        tensor.__dlpack__(stream=1)
+    with pytest.raises(BufferError, match="device"):
+        tensor.__dlpack__(dl_device=(2, 0))
+
+
+def test_exporting_a_copy(reference: wia.Context) -> None:
+    """copy=True gives other memory, which only the capsule owns."""
+    tensor = reference.tensor([1.0, 2.0])
+    array = np.from_dlpack(Copying(tensor))
+    array[0] = 5
+    assert tensor.tolist() == [1.0, 2.0]
+
+
+def test_capsules_end_on_any_thread(reference: wia.Context) -> None:
+    """Each once: the memory that is live is what it was."""
+    before = live(reference)
+
+    def exchange() -> None:
+        for _ in range(100):
+            array = np.from_dlpack(reference.tensor(np.ones(16)))
+            assert reference.from_dlpack(array).numpy().sum() == 16
+
+    arrays = [np.from_dlpack(reference.tensor(np.ones(16))) for _ in range(100)]
+    threads = [threading.Thread(target=exchange) for _ in range(3)]
+    threads.append(threading.Thread(target=arrays.clear))
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    gc.collect()
+    for _ in range(1000):  # memory is given back by calls
+        if live(reference) == before:
+            break
+        reference.tensor(1).close()
+    assert live(reference) == before
