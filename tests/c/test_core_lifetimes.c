@@ -227,6 +227,49 @@ static void test_destroy_while_waiting(void) {
   CHECK_CLEAN();
 }
 
+typedef struct caller_t {
+  wia_context_t *context;
+  wia_tensor_t from, to;
+  wia_status_t status;
+} caller_t;
+
+static void *call_in_thread(void *argument) {
+  caller_t *caller = argument;
+  caller->status = wia_relu(caller->context, caller->from, caller->to, NULL);
+  return NULL;
+}
+
+/* A call without a stream holds no reference: what it looked up stays until it is over. */
+static void test_destroy_under_call(void) {
+  wia_context_t *context = core_context(CORE_PLAIN);
+  caller_t caller = {context, core_tensor(context, 4, 1), core_tensor(context, 4, 0), 0};
+  void *memory = NULL;
+  CHECK_STATUS(wia_malloc(&memory, 16, core_id(CORE_PLAIN)), WIA_STATUS_OK);
+  wia_tensor_t from = caller.from, wrap = NULL;
+  CHECK_STATUS(wia_wrap_tensor(context, memory, shape4, NULL, 1, WIA_FLOAT32, &wrap),
+               WIA_STATUS_OK);
+  for (uint32_t round = 0; round < 2; round++) { /* with memory of its own, and borrowed */
+    pthread_t thread;
+    core_close_gate();
+    CHECK(pthread_create(&thread, NULL, call_in_thread, &caller) == 0);
+    CHECK(core_await_gate(1));
+    const uint32_t frees = core.frees;
+    core_destroy(caller.to);
+    if (round) CHECK_STATUS(wia_free(memory), WIA_STATUS_OK);
+    wia_tensor_info_t info = WIA_TENSOR_INFO_INIT;
+    for (uint32_t i = 0; i < 1000; i++)
+      CHECK_STATUS(wia_get_tensor_info(caller.to, &info), WIA_STATUS_INVALID_HANDLE);
+    CHECK(core.frees == frees);
+    core_open_gate();
+    CHECK(pthread_join(thread, NULL) == 0);
+    CHECK_STATUS(caller.status, WIA_STATUS_OK);
+    caller.to = wrap;
+  }
+  core_destroy(from);
+  CHECK_STATUS(wia_destroy_context(context), WIA_STATUS_OK);
+  CHECK_CLEAN();
+}
+
 /* Nobody has the stream any more, and its queue still runs to its end. */
 static void test_destroy_stream_with_queue(void) {
   enum { COUNT = 50 };
@@ -259,6 +302,7 @@ int main(void) {
   test_free_in_flight(CORE_OPAQUE);
   test_free_in_flight(CORE_SPLIT);
   test_destroy_while_waiting();
+  test_destroy_under_call();
   test_destroy_stream_with_queue();
   return CHECK_DONE();
 }
