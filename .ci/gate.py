@@ -116,8 +116,8 @@ def check_lengths() -> None:
     """No source file has more than MAX_LINES lines."""
     long = []
     for path in tracked(*SOURCES):
-        if path.is_relative_to(ROOT / "tests" / "golden"):
-            continue
+        if path.is_relative_to(ROOT / "tests" / "golden") or path.name == "mutants.toml":
+            continue  # data
         count = len(path.read_text(encoding="utf-8").splitlines())
         if count > MAX_LINES:
             long.append(f"{path.relative_to(ROOT)}: {count} lines; at most {MAX_LINES}: split it")

@@ -58,8 +58,15 @@ static wia_status_t list_queues(const wia__device_t *device, wia__mark_t **out_l
   count = 0;
   for (wia__queue_t *queue = list ? wia__queues : NULL; queue; queue = queue->next_queue) {
     if (queue->device != device) continue;
+    /* a destroyed stream without work is gone for its owner, and so is its failure, although its
+     * worker may still be on the way out */
+    pthread_mutex_lock(&queue->mutex);
+    const uint64_t last = queue->enqueued;
+    const bool gone = queue->closed && wia__is_done(queue, last);
+    pthread_mutex_unlock(&queue->mutex);
+    if (gone) continue;
     wia__retain_queue(queue);
-    list[count++] = (wia__mark_t){queue, wia__last_sequence(queue)};
+    list[count++] = (wia__mark_t){queue, last};
   }
   pthread_mutex_unlock(&wia__queues_mutex);
   if (!list) return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no memory for a list of streams");

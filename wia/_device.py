@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from enum import IntFlag
 from typing import Any, NamedTuple
 
 from wia._attributes import find_operation
 from wia._dtype import NAMES
-from wia._errors import InvalidArgumentError, check
+from wia._errors import InvalidArgumentError, WiaError, check
 from wia._native import ffi, lib, new_struct, text
 
 __all__ = [
@@ -194,7 +195,8 @@ def find_device(name: str = "") -> Device:
 def devices() -> list[Device]:
     """The devices of every driver, the default one first.
 
-    Loads all drivers; those that fail are left out and stand in load_report().
+    Loads all drivers; those that fail are left out and stand in load_report(). A device that can't
+    be opened is left out too, with a RuntimeWarning that says why.
     """
     count = ffi.new("uint32_t *")
     check(lib.wia_get_devices(ffi.NULL, 0, count))
@@ -205,7 +207,14 @@ def devices() -> list[Device]:
         if status == lib.WIA_STATUS_OUT_OF_RANGE:
             continue  # more of them have appeared since
         check(status)
-        return [read_device(ids[i]) for i in range(count[0])]
+        break
+    found = []
+    for i in range(count[0]):
+        try:
+            found.append(read_device(ids[i]))
+        except WiaError as error:
+            warnings.warn(f"A device is left out: {error}", RuntimeWarning, stacklevel=2)
+    return found
 
 
 def load_report() -> list[LoadRecord]:

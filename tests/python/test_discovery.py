@@ -58,6 +58,30 @@ def test_a_good_one(run_python: RunPython) -> None:
     assert "wia-test-drivers 1.0" in record["source"]
 
 
+HALF = """
+import wia
+from wia.driver import Driver
+class Test(Driver):
+    name = "xpu"
+    def device_count(self):
+        return 2
+    def open_device(self, device):
+        if device == 0:
+            raise wia.UnavailableError("the card is in another's hands")
+"""
+
+
+def test_a_device_that_cannot_be_opened(run_python: RunPython) -> None:
+    """It is left out of the list, with a warning that says why; the driver's others stay."""
+    code = "import warnings, wia; warnings.simplefilter('default'); print(wia.devices())"
+    result = run_python(code, {"xpu": HALF})
+    assert "'xpu:1'" in result.stdout
+    assert "'xpu:0'" not in result.stdout
+    assert "'reference:0'" in result.stdout
+    assert "RuntimeWarning: A device is left out: " in result.stderr
+    assert "the card is in another's hands" in result.stderr
+
+
 def test_finding_imports_nothing(run_python: RunPython) -> None:
     """A driver that can't even be imported harms nobody who doesn't ask for it."""
     code = "import wia; print([r.state for r in wia.load_report() if r.name == 'xpu'])"

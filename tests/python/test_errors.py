@@ -108,6 +108,10 @@ def arguments(name: str, replaced: int, value: Any, valid: dict[str, Any]) -> li
         operands = (operands, shape)
     elif name == "wia_execute_plan":
         given[1:3] = [operands, 2]
+    elif name == "wia_enqueue_host_function":
+        given[1] = ffi.addressof(lib, "wia__gate_host_function")
+    elif name == "wia_call_on_event":
+        given[1] = ffi.addressof(lib, "wia__gate_event_function")
     elif name in ("wia_read_tensor", "wia_write_tensor"):
         given[1:3] = [ffi.new("float[3]"), 12]
     elif name == "wia_matmul_strided":
@@ -223,6 +227,14 @@ def test_closing_twice_is_fine() -> None:
         tensor.numpy()
 
 
+# Their last pointer is a config, a context or a text.
+WITHOUT_OUTPUT = {
+    "wia_allocate_memory",
+    "wia_call_on_event",
+    "wia_create_stream_with_config",
+    "wia_enqueue_host_function",
+    "wia_signal_event",
+}
 OUTPUTS = [
     (name, position)
     for name, function in FUNCTIONS.items()
@@ -230,7 +242,7 @@ OUTPUTS = [
     if kind.kind == "pointer"
     and kind.cname not in HANDLES
     and position == len(function.args) - 1
-    and name != "wia_allocate_memory"  # the last one is a config there
+    and name not in WITHOUT_OUTPUT
 ]
 
 
