@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from slow_driver import Slow
 from support import RunPython, install
 
 import wia
@@ -108,3 +109,17 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         assert text == expected, f"{path.name} differs; if that is meant: pytest --update-goldens"
 
     return check
+
+
+@pytest.fixture(scope="session")
+def _registered() -> None:
+    wia.register_driver(Slow)
+
+
+@pytest.fixture
+def slow(_registered: None) -> Iterator[wia.Context]:
+    """A device whose relu waits for Slow.gate."""
+    Slow.gate.clear()
+    with wia.Context("slow") as context:
+        yield context
+    Slow.gate.set()
