@@ -177,6 +177,16 @@ static wia_status_t share_memory(const wia__device_t *device, uint64_t begin, ui
   return WIA_STATUS_OK;
 }
 
+/* Whether an import of the range that found it taken may fare better now: it lies in an allocation of
+ * the device, or in none at its begin. */
+static bool is_free_or_shared(const wia__device_t *device, uint64_t begin, uint64_t size) {
+  const wia__allocation_t *found = wia__find_allocation(begin);
+  return !found ||
+         (found->device == device && size <= found->size - (begin - found->memory.address));
+}
+
+enum { LOOKS = 1000 }; /* each takes another thread that imports and drops it just then */
+
 /* *out_shared: the memory stays without the caller's help. */
 static wia_status_t get_imported(wia__device_t *device, const wia__layout_t *layout,
                                  uint64_t address, const wia_import_config_t *config,
@@ -190,11 +200,18 @@ static wia_status_t get_imported(wia__device_t *device, const wia__layout_t *lay
   if (status) return status;
   const uint64_t begin = address + (uint64_t)public_layout->span_begin;
   const uint64_t size = (uint64_t)(public_layout->span_end - public_layout->span_begin);
-  status = share_memory(device, begin, size, config->flags & WIA_IMPORT_READ_ONLY, out_allocation);
-  if (status || *out_allocation) return status;
-  *out_shared = false;
   const wia_import_config_t silent = {.flags = config->flags}; /* until nothing can fail */
-  return wia__import(device, begin, size, &silent, true, out_allocation);
+  /* between the look and the import another thread may have imported the same: look again */
+  for (uint32_t i = 0;; i++) {
+    status =
+        share_memory(device, begin, size, config->flags & WIA_IMPORT_READ_ONLY, out_allocation);
+    *out_shared = *out_allocation != NULL;
+    if (status || *out_shared) return status;
+    status = wia__import(device, begin, size, &silent, true, out_allocation);
+    if (status != WIA_STATUS_ALREADY_EXISTS || i == LOOKS ||
+        !is_free_or_shared(device, begin, size))
+      return status;
+  }
 }
 
 static wia_status_t import_tensor(wia_context_t *context, void *pointer, const int64_t *shape,
