@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,11 @@ from support import RunPython, install
 
 import wia
 from wia._config import prefix
+
+# A program that a shell starts in the background ignores SIGINT, and so would all that tests start:
+# those of interrupts would wait without end.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).parents[1]
 GOLDENS = Path(__file__).parent / "golden"
