@@ -2,7 +2,10 @@
 #include <stdlib.h>
 
 #include "memory.h"
+#include "python.h"
 #include "stream.h"
+
+enum { SIGNAL_SLICE_NS = 100000000 };
 
 wia_status_t wia__mark(wia__allocation_t *allocation, wia__queue_t *queue, uint64_t sequence) {
   wia_status_t status = WIA_STATUS_OK;
@@ -60,10 +63,24 @@ static void drop_mark(wia__allocation_t *allocation, const wia__mark_t *mark) {
   if (dropped) wia__release_queue(mark->queue);
 }
 
+/* In slices where somebody looks for signals between them: Ctrl-C in Python ends the wait. */
+static wia_status_t await_mark(const wia__mark_t *mark) {
+  const int64_t slice_ns = wia__sees_signals() ? SIGNAL_SLICE_NS : WIA_TIMEOUT_INFINITE;
+  wia_status_t status;
+  do {
+    status = wia__wait_sequence(mark->queue, mark->sequence, slice_ns);
+    if (status != WIA_STATUS_DEADLINE_EXCEEDED || wia__is_done(mark->queue, mark->sequence) ||
+        wia__queue_status(mark->queue))
+      return status; /* done, or the stream's own failure */
+    status = wia__check_signals();
+  } while (!status);
+  return status;
+}
+
 static wia_status_t wait_marks(wia__allocation_t *allocation) {
   wia_status_t status = WIA_STATUS_OK;
   for (wia__mark_t mark; !status && peek_mark(allocation, &mark);) {
-    status = wia__wait_sequence(mark.queue, mark.sequence, WIA_TIMEOUT_INFINITE);
+    status = await_mark(&mark);
     if (!status) drop_mark(allocation, &mark); /* a failure stays, for whoever asks next */
     wia__release_queue(mark.queue);
   }

@@ -46,6 +46,20 @@ WIA_API wia_status_t wia__set_bridge(const wia__bridge_t *given) {
 
 bool wia__has_bridge(void) { return atomic_load_explicit(&has_bridge, memory_order_acquire) != 0; }
 
+bool wia__sees_signals(void) { return wia__has_bridge() && bridge.check_signals != NULL; }
+
+wia_status_t wia__check_signals(void) {
+  wia_error_t error;
+  wia__init_error(&error);
+  wia__thread_t *self = wia__thread();
+  wia__leave(self);
+  const wia_status_t status = bridge.check_signals(&error);
+  wia__rejoin(self);
+  if (status) return wia__take_error(&error, status, NULL, "the wait for work in flight");
+  wia__drop_error(&error);
+  return WIA_STATUS_OK;
+}
+
 WIA_API const char *wia__get_libpython(void) {
   const char *given = wia__env_text(WIA__ENV_LIBPYTHON);
   return given[0] != '\0' ? given : WIA_LIBPYTHON_PATH;

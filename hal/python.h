@@ -27,4 +27,9 @@ WIA_API const char *wia__get_libpython(void);
 /* Whether the bridge is there already. */
 bool wia__has_bridge(void);
 
+/* Whether the process is a Python program, in which a wait has to look for signals now and then; and
+ * the look: CANCELLED when a handler raised an exception. Inside the epoch. */
+bool wia__sees_signals(void);
+wia_status_t wia__check_signals(void);
+
 #endif

@@ -18,6 +18,9 @@ typedef struct wia__bridge_t {
    * long as the process. DEADLINE_EXCEEDED after timeout_ns. */
   wia_status_t (*load)(const char *name, const char *source, int64_t timeout_ns,
                        const wia_driver_t **out_table, wia_error_t *out_error);
+  /* Runs the handlers of signals that came. CANCELLED when one raised an exception, which rises where
+   * the call returns to Python. NULL in a C process, whose signals are not Python's. */
+  wia_status_t (*check_signals)(wia_error_t *out_error);
 } wia__bridge_t;
 
 /* Exported for the bridge only; not in a public header. Later calls replace nothing and are OK. */

@@ -152,6 +152,12 @@ def _load(name: Any, source: Any, timeout_ns: int, out_table: Any, out_error: An
     return 0
 
 
+@callback("check_signals")
+def _check_signals(out_error: Any) -> int:
+    # Python has run the handlers by now, if this is the main thread: they run before a function does.
+    return 0
+
+
 def _where(thread: threading.Thread) -> str:
     """Where a thread is now."""
     import sys
@@ -180,6 +186,8 @@ def _register() -> Any:
     bridge = new_struct("wia__bridge_t")
     bridge.discover = ffi.addressof(lib, "wia__gate_discover")
     bridge.load = ffi.addressof(lib, "wia__gate_load")
+    if not lib.wia__python_is_ours():
+        bridge.check_signals = ffi.addressof(lib, "wia__gate_check_signals")
     check(lib.wia__set_bridge(bridge))
     atexit.register(_exit)
     return bridge

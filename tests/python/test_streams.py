@@ -212,16 +212,20 @@ ctx = wia.Context("test")
 stream = ctx.stream()
 start = time.monotonic()
 try:
-    ctx.relu(ctx.zeros(1), stream=stream)
-    stream.synchronize()
+    out = ctx.relu(ctx.zeros(1), stream=stream)
+    WAIT
 except KeyboardInterrupt:
     print("interrupted", time.monotonic() - start < 3)
 """
 
 
-def test_waits_see_signals(run_python: RunPython) -> None:
-    """Ctrl-C ends a wait without a time-out. Guard: the slices of wia._wait.wait."""
-    result = run_python(INTERRUPTED)
+@pytest.mark.parametrize("waiting", ["stream.synchronize()", "out.numpy()", "ctx.relu(out)"])
+def test_waits_see_signals(waiting: str, run_python: RunPython) -> None:
+    """Ctrl-C ends waits without a time-out, those for work in flight too.
+
+    Guards: the slices of wia._wait.wait and of await_mark in hal/mark.c.
+    """
+    result = run_python(INTERRUPTED.replace("WAIT", waiting))
     assert result.stdout == "interrupted True\n", result.stderr
 
 
