@@ -154,7 +154,7 @@ def _load(name: Any, source: Any, timeout_ns: int, out_table: Any, out_error: An
 
 @callback("check_signals")
 def _check_signals(out_error: Any) -> int:
-    # Python has run the handlers by now, if this is the main thread: they run before a function does.
+    # In the main thread Python has run the handlers by now: it does so before a function begins.
     return 0
 
 
