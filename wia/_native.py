@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from typing import TYPE_CHECKING, Any
 
 from wia._bridge import ffi, lib
 
-__all__ = ["NULL", "ffi", "lib", "new_struct", "text"]
+__all__ = ["NULL", "Buffer", "ffi", "lib", "new_struct", "text"]
 
 NULL = ffi.NULL
 
@@ -23,3 +24,21 @@ def new_struct(name: str, **fields: object) -> Any:
 def text(pointer: Any) -> str:
     """The text of a C string; "" for NULL."""
     return "" if pointer == NULL else ffi.string(pointer).decode("utf-8", "replace")
+
+
+if TYPE_CHECKING or sys.version_info >= (3, 12):
+
+    class Buffer:
+        """A base of classes with `__buffer__`: they export what it returns."""
+
+        __slots__ = ()
+
+else:
+
+    def _make_buffer() -> type:
+        made: list[type] = []
+        if lib.wia__make_buffer_class(id(made)):
+            raise MemoryError("No host memory is left for a class.")
+        return made[0]
+
+    Buffer = _make_buffer()

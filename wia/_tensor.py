@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 from wia import _transfer, _views
 from wia._dtype import NAMES, numpy_dtype
 from wia._errors import ArgumentTypeError, InvalidArgumentError, UnimplementedError, check
-from wia._native import NULL, ffi, lib, new_struct
+from wia._native import NULL, Buffer, ffi, lib, new_struct
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,7 +23,7 @@ __all__ = ["Tensor", "allocate", "handles", "shape_of"]
 _REPR_ELEMENTS = 64
 
 
-class Tensor:
+class Tensor(Buffer):
     """An array on a device. Contexts make them: ctx.tensor(...), ctx.empty(...), results.
 
     Indexing, t.T, reshape and the like make views on the same memory. The memory is freed when
@@ -164,6 +164,15 @@ class Tensor:
             return self.numpy(copy=False)
         array = self.numpy()
         return array if fits else array.astype(dtype)
+
+    def __buffer__(self, flags: int, /) -> memoryview:
+        """The memory for memoryview(t) and all that takes buffers, after the work in flight on it.
+
+        The memory stays until the last memoryview of it is released, also when the tensor is
+        closed. It is read-only where the tensor is. Raises BufferError on a device without host
+        addresses, and for dtypes that the protocol has no letter for (bfloat16, float8, int4 ...).
+        """
+        return _transfer.to_buffer(self)
 
     @property
     def __array_interface__(self) -> dict[str, object]:

@@ -32,6 +32,7 @@ __all__ = [
     "is_viewable",
     "read",
     "settle",
+    "to_buffer",
     "to_numpy",
     "view_on_host",
     "write",
@@ -214,6 +215,22 @@ def view_on_host(tensor: Tensor) -> np.ndarray[Any, Any]:
         read_only=bool(info.read_only),
         owner=tensor[...],  # stays when the tensor is closed
     )
+
+
+def to_buffer(tensor: Tensor) -> memoryview:
+    """A memoryview on a tensor's own memory."""
+    if DeviceFlag.HOST_ADDRESSABLE not in tensor.device.flags:
+        raise BufferError(
+            f"{tensor.device.name} has no host addresses, so no buffer can be on its memory. Take "
+            "memoryview(t.numpy()), which is on a copy."
+        )
+    if tensor.dtype.isbuiltin != 1:
+        raise BufferError(
+            f"Python's buffers can't tell that elements are {tensor.dtype}. Take "
+            "t.numpy().view('uint8'), which is a copy, or t.__dlpack__()."
+        )
+    array: Any = view_on_host(tensor)  # numpy annotates its buffers from Python 3.12 on
+    return memoryview(array)
 
 
 def array_interface(tensor: Tensor) -> dict[str, object]:

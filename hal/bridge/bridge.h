@@ -123,6 +123,11 @@ void wia__release_versioned_dlpack(void *versioned);
 int wia__give_dlpack(uint64_t list, int versioned, uint64_t flags, const wia__dlpack_array_t *array,
                      wia_tensor_t tensor);
 
+/* Appends to a Python list (its PyObject *) a class, whose subclasses export the memoryview that their
+ * __buffer__(flags) returns, as those of any class do from Python 3.12 on. Returns 0, or 1 when there
+ * is no memory. Takes the GIL. */
+int wia__make_buffer_class(uint64_t list);
+
 /* 1: the interpreter was started by wia_bridge_start(), no Python program is running in it. */
 int wia__python_is_ours(void);
 
