@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "env.h"
+#include "log.h"
 #include "platform.h"
 
 static _Atomic uint32_t counter_count;
@@ -157,7 +158,12 @@ wia_status_t wia__obtain_plan(wia__device_t *device, const wia__key_t *key, cons
     }
   }
   pthread_mutex_unlock(&cache->mutex);
-  if (victim) wia__release(&victim->object);
+  if (victim) {
+    wia__log(WIA__LOG_PLAN, WIA_LOG_DEBUG, device->driver->name,
+             "%s on %s: evicted; the cache holds %llu", victim->name, device->name,
+             (unsigned long long)cache->capacity);
+    wia__release(&victim->object);
+  }
   if (!plan) return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no memory for a plan");
 
   wia_status_t status = WIA_STATUS_OK;

@@ -5,6 +5,7 @@
 
 #include "cache.h"
 #include "drivers.h"
+#include "log.h"
 #include "object.h"
 #include "op.h"
 #include "registry.h"
@@ -161,6 +162,8 @@ static wia_status_t open_device(wia__driver_t *driver, wia__slot_t *slot, int32_
     slot->openers[ordinal] = NULL;
     pthread_cond_broadcast(&wia__records_changed);
     pthread_mutex_unlock(&wia__records_mutex);
+    if (status == WIA_STATUS_OK)
+      wia__log(WIA__LOG_DEVICE, WIA_LOG_INFO, driver->name, "%s is open", device->name);
   }
   if (status == WIA_STATUS_OK) *out_device = device;
   return status;

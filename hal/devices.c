@@ -127,6 +127,7 @@ static bool list_devices(int32_t **out_ids, uint32_t *out_count) {
     for (uint32_t i = 0; i < count; ++i)
       ids[(*out_count)++] = number * WIA__MAX_DEVICES + (int32_t)i;
   }
+  wia__log_failures();
   return true;
 }
 

@@ -149,6 +149,7 @@ wia_status_t wia__discover_native(void) {
   native_search = taken ? SEARCH_OVER : SEARCH_NEW;
   pthread_cond_broadcast(&wia__records_changed);
   pthread_mutex_unlock(&wia__records_mutex);
+  wia__log_failures();
   return taken ? WIA_STATUS_OK : WIA_STATUS_RESOURCE_EXHAUSTED;
 }
 
@@ -239,5 +240,6 @@ wia__python_t wia__discover_python(wia__problem_t *out_problem) {
   *out_problem = python_problem;
   const wia__python_t result = outcome;
   pthread_mutex_unlock(&wia__records_mutex);
+  wia__log_failures();
   return result;
 }

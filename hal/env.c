@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host.h"
+#include "log.h"
 #include "platform.h"
 
 typedef struct variable_t {
@@ -37,6 +37,8 @@ const char *wia__env_text(wia__env_t variable) {
   return text;
 }
 
+const char *wia__env_default(wia__env_t variable) { return variables[variable].default_text; }
+
 static bool parse_number(const variable_t *entry, const char *text, int64_t *out_number) {
   char *end;
   const long long number = strtoll(text, &end, 10); /* saturates */
@@ -54,7 +56,7 @@ int64_t wia__env_number(wia__env_t variable) {
   warned[variable] = true;
   pthread_mutex_unlock(&mutex);
   if (first)
-    wia__log(NULL, WIA_LOG_WARNING,
+    wia__log(WIA__LOG_ENVIRONMENT, WIA_LOG_WARNING, NULL,
              "%s is \"%s\"; expected a whole number from %lld to %lld; %s is used", entry->name,
              text, (long long)entry->minimum, (long long)entry->maximum, entry->default_text);
   parse_number(entry, entry->default_text, &number);

@@ -21,6 +21,10 @@
     "Seconds that a driver may take to register before it is given up.")                           \
   X(LIBPYTHON, "WIA_LIBPYTHON", "", 0, 0,                                                          \
     "Path of the Python library that a C program loads for Python drivers.")                       \
+  X(LOG, "WIA_LOG", "warning", 0, 0,                                                               \
+    "What is written to the log: level[,subsystem=level]... with the levels none, error, "         \
+    "warning, "                                                                                    \
+    "info and debug, for example warning,plan=debug.")                                             \
   X(PLAN_CACHE_SIZE, "WIA_PLAN_CACHE_SIZE", "1024", 1, 1048576,                                    \
     "Prepared kernels that are kept per device.")
 
@@ -30,6 +34,7 @@ typedef enum wia__env_t { WIA__ENV_MAP(WIA__ENV_ENUM) WIA__ENV_COUNT } wia__env_
 
 /* The text of a variable, or its default. */
 const char *wia__env_text(wia__env_t variable);
+const char *wia__env_default(wia__env_t variable);
 /* The value of a variable that is a number; text that is no number of its range gives the default,
  * and a warning on the log once. */
 int64_t wia__env_number(wia__env_t variable);

@@ -4,31 +4,15 @@
 #include <string.h>
 
 #include "device.h"
+#include "log.h"
 #include "names.h"
 #include "object.h"
 #include "platform.h"
 
-enum { OPTION_SIZE = 256, LINE_SIZE = 1024 };
-
-/* The one call of fprintf keeps lines of several threads apart. */
-static void write_line(const char *driver, int32_t level, const char *text) {
-  if (level <= WIA_LOG_NONE || level > WIA_LOG_WARNING) return;
-  const char *word = level == WIA_LOG_ERROR ? "error" : "warning";
-  const bool named = driver != NULL && driver[0] != '\0';
-  fprintf(stderr, "wia: %s: %s%s%s\n", word, named ? driver : "", named ? ": " : "", text);
-}
-
-void wia__log(const char *driver, int32_t level, const char *format, ...) {
-  char text[LINE_SIZE];
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
-  write_line(driver, level, text);
-}
+enum { OPTION_SIZE = 256 };
 
 static void host_log(const wia_driver_t *driver, int32_t level, const char *text) {
-  if (text != NULL) write_line(driver != NULL ? driver->name : NULL, level, text);
+  if (text != NULL) wia__log_text(WIA__LOG_DRIVER, level, driver != NULL ? driver->name : "", text);
 }
 
 /* toupper() follows the locale; names of variables don't. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "job.h"
+#include "log.h"
 #include "negotiate.h"
 #include "python.h"
 #include "slots.h"
@@ -229,7 +230,8 @@ bool wia__load_record(wia__record_t *record, wia__refusal_t *out_refusal) {
                        "the driver asked for itself while it was loaded");
   }
   while (record->loading) pthread_cond_wait(&wia__records_changed, &wia__records_mutex);
-  bool loaded = atomic_load(&record->driver) != NULL;
+  const bool before = atomic_load(&record->driver) != NULL;
+  bool loaded = before;
   if (!loaded && record->shown.state != WIA_DRIVER_STATE_REFUSED) {
     record->loading = true;
     record->loaded_for = wia__purpose;
@@ -244,5 +246,8 @@ bool wia__load_record(wia__record_t *record, wia__refusal_t *out_refusal) {
   }
   if (record->shown.state == WIA_DRIVER_STATE_REFUSED) wia__refuse_as(out_refusal, record);
   pthread_mutex_unlock(&wia__records_mutex);
+  if (loaded && !before)
+    wia__log(WIA__LOG_DISCOVERY, WIA_LOG_INFO, record->shown.name, "loaded version %s from %s",
+             record->shown.version, record->shown.source);
   return loaded;
 }

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "log.h"
 #include "platform.h"
 #include "stream.h"
 
@@ -140,6 +141,10 @@ static wia_status_t get_memory(wia__device_t *device, int32_t kind, uint64_t siz
     wia__collect();
     status = call_driver(device, kind, size, alignment, out_memory);
   }
+  if (wia__logs(WIA__LOG_MEMORY, WIA_LOG_DEBUG))
+    wia__log(WIA__LOG_MEMORY, WIA_LOG_DEBUG, device->driver->name, "%llu bytes on %s: %s",
+             (unsigned long long)size, device->name,
+             status ? wia_get_status_name(status) : "allocated");
   wia__rejoin(self);
   if (status) return status;
   if (device->flags & WIA_DEVICE_OPAQUE_MEMORY) {

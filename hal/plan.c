@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "kernel.h"
+#include "log.h"
+#include "platform.h"
 
 static void destroy_plan(wia__object_t *object) {
   wia__plan_t *plan = (wia__plan_t *)object;
@@ -77,9 +79,14 @@ static wia_status_t ask_driver(wia__plan_t *plan, const wia_request_t *request,
   wia__init_error(&error);
   wia_driver_kernel_t kernel = {.struct_size = sizeof kernel, .cost = {-1, -1, -1, -1}};
   wia__leave(self);
+  const int64_t start_ns = wia__now_ns();
   wia__lock_device(device);
   wia_status_t status = device->table->prepare(device->handle, request, &kernel, &error);
   wia__unlock_device(device);
+  if (wia__logs(WIA__LOG_PLAN, WIA_LOG_DEBUG))
+    wia__log(WIA__LOG_PLAN, WIA_LOG_DEBUG, device->driver->name, "%s on %s: %s after %lld us",
+             plan->name, device->name, status ? wia_get_status_name(status) : "prepared",
+             (long long)((wia__now_ns() - start_ns) / 1000));
   wia__rejoin(self);
   if (!status) { /* what a failed prepare left in the kernel is not used */
     wia__drop_error(&error);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "env.h"
+#include "log.h"
 #include "slots.h"
 
 pthread_mutex_t wia__records_mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -119,4 +120,31 @@ void wia__list_names(const char *name, char out_text[WIA__NAMES_SIZE]) {
     separator = ", ";
   }
   if (separator[0] == ' ') snprintf(out_text + length, (size_t)(WIA__NAMES_SIZE - length), " none");
+}
+
+/* The next failure that nobody was told of, as a copy; from here on it counts as told. */
+static bool take_failure(wia_load_record_t *out_shown) {
+  bool found = false;
+  pthread_mutex_lock(&wia__records_mutex);
+  for (wia__record_t *record = first; record != NULL && !found; record = record->next) {
+    const wia_load_record_t *shown = &record->shown;
+    found = shown->status != WIA_STATUS_OK && shown->message != record->told;
+    if (!found) continue;
+    record->told = shown->message;
+    *out_shown = *shown;
+  }
+  pthread_mutex_unlock(&wia__records_mutex);
+  return found;
+}
+
+void wia__log_failures(void) {
+  wia_load_record_t shown;
+  while (take_failure(&shown)) {
+    const bool absent = shown.status == WIA_STATUS_UNAVAILABLE;
+    wia__log(WIA__LOG_DISCOVERY, absent ? WIA_LOG_INFO : WIA_LOG_WARNING, shown.name,
+             "%s (from %s; wia devices -v or wia_get_load_record() tell more)", shown.message,
+             shown.source);
+    if (shown.cause[0] != '\0')
+      wia__log_text(WIA__LOG_DISCOVERY, WIA_LOG_DEBUG, shown.name, shown.cause);
+  }
 }

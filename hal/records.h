@@ -15,6 +15,7 @@ typedef struct wia__record_t {
   dev_t device;            /* and its file, whatever the path; inode 0: no such file */
   ino_t inode;
   bool may_be_default;
+  const char *told;                 /* the failure that somebody was told of */
   bool owner;                       /* of its name: the one that is used */
   bool loading;                     /* some thread is loading it */
   struct wia__record_t *loaded_for; /* whose loading asked for this one */
@@ -45,5 +46,11 @@ wia__record_t *wia__find_refused(const char *name);
 /* For the user: the names that can be asked for, and one that is near. */
 enum { WIA__NAMES_SIZE = 512 };
 void wia__list_names(const char *name, char out_text[WIA__NAMES_SIZE]);
+
+/* -- without the mutex ------------------------------------------------------------------------- */
+
+/* Writes to the log what failed and no caller was told of. A driver that finds nothing to work with is
+ * absent and not broken. */
+void wia__log_failures(void);
 
 #endif

@@ -77,7 +77,11 @@ static bool load_slot(wia__record_t *record, wia__slot_t **out_slot, wia__refusa
     return wia__refuse(out_refusal, WIA_STATUS_RESOURCE_EXHAUSTED,
                        "no memory, or none of %d slots is left, for driver \"%s\"", WIA__MAX_SLOTS,
                        record->shown.name);
-  return wia__load_record(record, out_refusal);
+  if (wia__load_record(record, out_refusal)) return true;
+  pthread_mutex_lock(&wia__records_mutex);
+  record->told = record->shown.message; /* the caller is */
+  pthread_mutex_unlock(&wia__records_mutex);
+  return false;
 }
 
 bool wia__load_driver(const char *name, wia__slot_t **out_slot, wia__refusal_t *out_refusal) {

@@ -26,6 +26,7 @@
 #include "wia/dtype.h"
 #include "wia/event.h"
 #include "wia/layout.h"
+#include "wia/log.h"
 #include "wia/memory.h"
 #include "wia/operation.h"
 #include "wia/ops.h"

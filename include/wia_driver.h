@@ -129,18 +129,10 @@ typedef struct wia_copy_t {
 
 /* -- what the library gives a driver ------------------------------------------------------------- */
 
-enum {
-  WIA_LOG_NONE = 0,
-  WIA_LOG_ERROR = 1,
-  WIA_LOG_WARNING = 2,
-  WIA_LOG_INFO = 3,
-  WIA_LOG_DEBUG = 4
-};
-
 typedef struct wia_host_t {
   uint32_t struct_size;
   uint32_t reserved;
-  /* Writes a line to the library's log. */
+  /* Writes a line to the library's log (wia/log.h), in the subsystem "driver". */
   void (*log)(const wia_driver_t *driver, int32_t level, const char *text);
   /* The value of the environment variable WIA_<DRIVER>_<NAME>, in capitals, or of WIA_<DRIVER> for
    * the name "". NULL when it is not set or the process is privileged. */

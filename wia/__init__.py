@@ -46,6 +46,7 @@ from wia._errors import (
     WiaError,
 )
 from wia._event import Event
+from wia._log import set_log_level
 from wia._plan import Plan
 from wia._registration import register_driver
 from wia._stream import Stream
@@ -92,4 +93,5 @@ __all__ = [
     "from_dlpack",
     "load_report",
     "register_driver",
+    "set_log_level",
 ]

@@ -152,6 +152,13 @@ def _load(name: Any, source: Any, timeout_ns: int, out_table: Any, out_error: An
     return 0
 
 
+@callback("log_function")
+def _log(context: Any, level: int, subsystem: Any, driver: Any, message: Any) -> None:
+    from wia._log import write
+
+    write(level, text(subsystem), text(driver), text(message))
+
+
 @callback("check_signals")
 def _check_signals(out_error: Any) -> int:
     # In the main thread Python has run the handlers by now: it does so before a function begins.
@@ -179,6 +186,8 @@ def _exit() -> None:
     """Lets nobody into Python any more, and waits for those who are inside."""
     for hook in _exit_hooks:
         hook()
+    if not lib.wia__python_is_ours():
+        lib.wia_set_log_callback(NULL, NULL)
     lib.wia__close_gate(_EXIT_TIMEOUT_NS)
 
 
@@ -188,6 +197,7 @@ def _register() -> Any:
     bridge.load = ffi.addressof(lib, "wia__gate_load")
     if not lib.wia__python_is_ours():
         bridge.check_signals = ffi.addressof(lib, "wia__gate_check_signals")
+        check(lib.wia_set_log_callback(ffi.addressof(lib, "wia__gate_log_function"), NULL))
     check(lib.wia__set_bridge(bridge))
     atexit.register(_exit)
     return bridge

@@ -69,12 +69,12 @@ def _index(constants: list[str]) -> list[str]:
 
 
 def _map(macro: str, comment: str, header: str) -> list[str]:
-    """The table of a map X(...), whose columns its comment names."""
+    """The table of a map X(...), whose columns its comment names; not all maps make constants."""
     columns = re.findall(r"X\(([^)]*)\)", comment)[0].split(", ")
-    prefixes = PREFIX.findall(header)
+    prefix = "".join(PREFIX.findall(header)[:1])
     rows = [
-        [f"``{prefixes[0]}{first}``", *(rst.escape(value) for value in rest)]
+        [f"``{prefix}{first}``", *(rst.escape(value) for value in rest)]
         for first, *rest in map_rows(header, macro)
     ]
-    constants = [row[0].strip("`") for row in rows]
+    constants = [row[0].strip("`") for row in rows if prefix]
     return _index(constants) + rst.table(["constant", *columns[1:]], rows)

@@ -29,6 +29,7 @@ ENTRY_TYPES = {
     "wia_kernel_fn_t": "launch",
     "wia_host_fn_t": "host_function",
     "wia_event_fn_t": "event_function",
+    "wia_log_fn_t": "log_function",
 }
 INTEGER_TYPES = [f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)]
 STUBS = {

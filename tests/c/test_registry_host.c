@@ -40,9 +40,9 @@ static void write_lines(void) {
 
 static void test_log(void) {
   catch_log(write_lines);
-  /* host.c, write_line: the levels; host_log: NULL */
+  /* log.c, wia__logs: the levels; host.c, host_log: NULL */
   CHECK(strcmp(log_text, "wia: error: npu_x: on fire\nwia: warning: npu_x: warm\n"
-                         "wia: warning: nobody's\n") == 0);
+                         "wia: warning: driver: nobody's\n") == 0);
 }
 
 static void test_options(void) {
@@ -84,7 +84,8 @@ static void check_timeout_warning(const char *value) {
   catch_log(find_twice);
   char expected[256];
   snprintf(expected, sizeof expected,
-           "wia: warning: WIA_DRIVER_TIMEOUT is \"%s\"; expected a whole number from 1 to 86400; "
+           "wia: warning: environment: WIA_DRIVER_TIMEOUT is \"%s\"; expected a whole number from "
+           "1 to 86400; "
            "30 is used\n",
            value);
   CHECK(strcmp(log_text, expected) == 0);

@@ -17,6 +17,8 @@ __all__ = ["main", "make_parser"]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns the exit code: 0, 1 for a failure, 2 for wrong usage."""
     options = make_parser().parse_args(arguments)
+    if "WIA_LOG" not in os.environ:
+        wia.set_log_level("discovery=error")  # the commands tell of drivers themselves
     try:
         code = int(options.run(options))
         sys.stdout.flush()
