@@ -1,18 +1,10 @@
 /* group.c: checking a group and preparing it as a whole. */
-#include "group.h"
+#include "steps.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { VALUES_MAX = 4096, NODES_MAX = 1024, OUTPUTS_MAX = 8 };
-
-/* A node as the driver gets it: the caller's, with attributes in their one form. */
-typedef struct node_t {
-  wia_node_t node;
-  wia_scalar_t words[WIA__MAX_WORDS];
-  wia_attribute_t attributes[WIA__MAX_WORDS + WIA__MAX_SCALARS];
-  int32_t dtypes[WIA__MAX_WORDS];
-} node_t;
 
 enum {
   UNSET = 0,
@@ -21,24 +13,11 @@ enum {
   TAKEN = 3
 }; /* by: nobody, the caller, a node, an output */
 
-typedef struct build_t {
-  wia_group_t group; /* the caller's, then the driver's */
-  wia_request_t request;
-  wia__layout_t **layouts; /* per value, with a reference */
-  wia_value_t *values;
-  const wia_value_t **value_pointers;
-  unsigned char *states; /* per value */
-  node_t *nodes;
-  const wia_node_t **node_pointers;
-  uint32_t scalar_count; /* with the hidden ones */
-  wia_scalar_t *scalars;
-} build_t;
-
 static wia_status_t bad(const char *what, uint32_t index, const char *why) {
   return wia__fail(WIA_STATUS_INVALID_ARGUMENT, "group: %s %u %s", what, index, why);
 }
 
-static void free_build(build_t *build) {
+static void free_build(wia__group_t *build) {
   for (uint32_t i = 0; build->layouts && i < build->group.value_count; i++) {
     if (build->layouts[i]) wia__release(&build->layouts[i]->object);
   }
@@ -50,7 +29,7 @@ static void free_build(build_t *build) {
   free(build->node_pointers);
 }
 
-static wia_status_t start(build_t *build, const wia_group_t *given) {
+static wia_status_t start(wia__group_t *build, const wia_group_t *given) {
   if (!given) return wia__null("group");
   wia_status_t status = wia__read_struct(given, &build->group, sizeof build->group,
                                          sizeof build->group, "WIA_GROUP_INIT");
@@ -70,7 +49,8 @@ static wia_status_t start(build_t *build, const wia_group_t *given) {
   if (!group->values) return wia__null("group->values");
   if (!group->outputs) return wia__null("group->outputs");
   if (!group->inputs && group->input_count) return wia__null("group->inputs");
-  build->scalar_count = group->scalar_count;
+  build->given_scalars = group->scalar_count;
+  build->whole = 1;
   build->layouts = calloc(group->value_count, sizeof *build->layouts);
   build->values = calloc(group->value_count, sizeof *build->values);
   build->value_pointers = calloc(group->value_count, sizeof *build->value_pointers);
@@ -83,7 +63,7 @@ static wia_status_t start(build_t *build, const wia_group_t *given) {
   return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no memory for a group");
 }
 
-static wia_status_t take_value(build_t *build, uint32_t i) {
+static wia_status_t take_value(wia__group_t *build, uint32_t i) {
   wia_value_t *value = &build->values[i];
   wia_tensor_layout_t layout = {0};
   if (!build->group.values[i]) return bad("value", i, "is NULL");
@@ -105,8 +85,8 @@ static wia_status_t take_value(build_t *build, uint32_t i) {
 
 /* -- nodes --------------------------------------------------------------------------------------- */
 
-static wia_status_t shapes_of(build_t *build, const uint32_t *values, uint32_t count, uint32_t n,
-                              bool inputs, wia_shape_t *out) {
+static wia_status_t shapes_of(wia__group_t *build, const uint32_t *values, uint32_t count,
+                              uint32_t n, bool inputs, wia_shape_t *out) {
   for (uint32_t i = 0; i < count; i++) {
     memset(&out[i], 0, sizeof out[i]);
     if (inputs && values[i] == UINT32_MAX) continue;
@@ -122,12 +102,11 @@ static wia_status_t shapes_of(build_t *build, const uint32_t *values, uint32_t c
 
 /* Splits the caller's attributes: those with data become words and hidden scalars, the others take
  * their place among the group's scalars. */
-static wia_status_t take_attributes(build_t *build, node_t *node, const wia__op_t *op, uint32_t n) {
+static wia_status_t take_attributes(wia__group_t *build, wia__node_t *node, uint32_t n) {
+  const wia__op_t *op = node->op;
   wia_attribute_t fixed[WIA__MAX_WORDS + WIA__MAX_SCALARS];
-  wia_scalar_t scalars[WIA__MAX_SCALARS];
-  int32_t places[WIA__MAX_SCALARS];
   uint32_t fixed_count = 0;
-  memset(places, 0xff, sizeof places);
+  memset(node->places, 0xff, sizeof node->places);
   if (node->node.attribute_count > WIA__MAX_WORDS ||
       (node->node.attribute_count && !node->node.attributes))
     return bad("node", n, "has no attributes where it counts some, or too many");
@@ -140,44 +119,55 @@ static wia_status_t take_attributes(build_t *build, node_t *node, const wia__op_
     uint32_t s = 0;
     while (s < op->scalar_count && (!given->name || strcmp(op->scalars[s].name, given->name))) s++;
     if (s == op->scalar_count || given->scalar < 0 ||
-        (uint32_t)given->scalar >= build->group.scalar_count)
+        (uint32_t)given->scalar >= build->given_scalars)
       return bad("node", n,
                  "has an attribute without data that is no scalar, or whose place is "
                  "beyond scalar_count");
-    places[s] = given->scalar;
+    node->places[s] = given->scalar;
   }
   const wia_status_t status =
-      wia__words_of_attributes(op, fixed, fixed_count, node->words, scalars);
+      wia__words_of_attributes(op, fixed, fixed_count, node->words, node->scalars);
   if (status) return status;
   for (uint32_t s = 0; s < op->scalar_count; s++) {
-    if (places[s] < 0) {
-      if (build->scalar_count == WIA__MAX_SCALARS) return bad("node", n, "has one scalar too many");
-      places[s] = (int32_t)build->scalar_count++;
+    if (node->places[s] < 0 && build->group.scalar_count == WIA__MAX_SCALARS) {
+      build->whole = 0;
+      continue;
     }
-    if ((uint32_t)places[s] >= build->group.scalar_count || build->scalars[places[s]].i64 == 0)
-      build->scalars[places[s]] = scalars[s];
+    if (node->places[s] < 0) node->places[s] = (int32_t)build->group.scalar_count++;
+    if ((uint32_t)node->places[s] >= build->given_scalars ||
+        build->scalars[node->places[s]].i64 == 0)
+      build->scalars[node->places[s]] = node->scalars[s];
   }
-  node->node.attribute_count = wia__list_attributes(op, node->words, places, node->attributes,
+  node->node.attribute_count = wia__list_attributes(op, node->words, node->places, node->attributes,
                                                     node->dtypes, &build->request);
   node->node.attributes = node->attributes;
   return WIA_STATUS_OK;
 }
 
-static wia_status_t take_node(build_t *build, uint32_t n) {
-  node_t *node = &build->nodes[n];
-  const wia__op_t *op = NULL;
+/* The driver's form of the inputs has those left out, too. */
+static void take_inputs_of(wia__node_t *node) {
+  for (uint32_t i = 0; i < node->op->max_input_count; i++)
+    node->inputs[i] = i < node->node.input_count ? node->node.inputs[i] : UINT32_MAX;
+  node->node.inputs = node->inputs;
+  node->node.input_count = node->op->max_input_count;
+}
+
+static wia_status_t take_node(wia__group_t *build, uint32_t n) {
+  wia__node_t *node = &build->nodes[n];
   if (!build->group.nodes[n]) return bad("node", n, "is NULL");
   wia_status_t status = wia__read_struct(build->group.nodes[n], &node->node, sizeof node->node,
                                          sizeof node->node, "WIA_NODE_INIT");
-  if (!status) status = wia__resolve_op(node->node.op, &op);
+  if (!status) status = wia__resolve_op(node->node.op, &node->op);
   if (status) return status;
+  const wia__op_t *op = node->op;
   if (node->node.op_name && strcmp(node->node.op_name, op->name))
     return bad("node", n, "has a number and a name of different operations");
   node->node.op_name = op->name;
   if (node->node.input_count > op->max_input_count || node->node.output_count != op->output_count ||
       !node->node.outputs || (node->node.input_count && !node->node.inputs))
     return bad("node", n, "has a wrong number of inputs or outputs");
-  status = take_attributes(build, node, op, n);
+  take_inputs_of(node);
+  status = take_attributes(build, node, n);
   wia_shape_t inputs[WIA_MAX_OPERANDS], given[WIA_MAX_OPERANDS], outputs[WIA_MAX_OPERANDS];
   if (!status)
     status = shapes_of(build, node->node.inputs, node->node.input_count, n, true, inputs);
@@ -195,17 +185,17 @@ static wia_status_t take_node(build_t *build, uint32_t n) {
 
 /* -- the whole ----------------------------------------------------------------------------------- */
 
-static wia_status_t take_inputs(build_t *build) {
+static wia_status_t take_inputs(wia__group_t *build) {
   for (uint32_t i = 0; i < build->group.input_count; i++) {
     const uint32_t value = build->group.inputs[i];
     if (value >= build->group.value_count) return bad("input", i, "names a value out of range");
+    if (build->states[value] != UNSET) return bad("input", i, "names a value for the second time");
     build->states[value] = GIVEN;
   }
   return WIA_STATUS_OK;
 }
 
-static wia_status_t take_outputs(build_t *build, uint64_t *out_aliases) {
-  *out_aliases = 0;
+static wia_status_t take_outputs(wia__group_t *build) {
   for (uint32_t o = 0; o < build->group.output_count; o++) {
     const uint32_t value = build->group.outputs[o];
     if (value >= build->group.value_count || build->states[value] < WRITTEN)
@@ -217,29 +207,28 @@ static wia_status_t take_outputs(build_t *build, uint64_t *out_aliases) {
         ((uint32_t)alias >= build->group.input_count ||
          build->values[build->group.inputs[alias]].layout != build->values[value].layout))
       return bad("output", o, "has an alias that is no input of the same layout");
-    if (alias >= 0) *out_aliases |= (uint64_t)(alias + 1) << (8 * o);
+    if (alias >= 0) build->aliases |= (uint64_t)(alias + 1) << (8 * o);
   }
   return WIA_STATUS_OK;
 }
 
-static wia_status_t prepare(build_t *build, wia__device_t *device, uint64_t aliases,
-                            wia__plan_t **out_plan) {
-  const uint32_t input_count = build->group.input_count;
+wia__plan_t *wia__create_group_plan(const wia__group_t *group, wia__device_t *device,
+                                    const char *name, uint32_t scalar_count) {
+  const uint32_t input_count = group->group.input_count;
   const wia_tensor_layout_t *layouts[WIA_MAX_OPERANDS];
   for (uint32_t i = 0; i < input_count; i++)
-    layouts[i] = build->values[build->group.inputs[i]].layout;
-  for (uint32_t o = 0; o < build->group.output_count; o++)
-    layouts[input_count + o] = build->values[build->group.outputs[o]].layout;
-  const char *name =
-      build->group.node_count == 1 ? build->nodes[0].node.op_name : "a group of operations";
-  wia__plan_t *plan = wia__create_plan(device, name, layouts, input_count,
-                                       build->group.output_count, build->scalar_count, aliases);
+    layouts[i] = group->values[group->group.inputs[i]].layout;
+  for (uint32_t o = 0; o < group->group.output_count; o++)
+    layouts[input_count + o] = group->values[group->group.outputs[o]].layout;
+  return wia__create_plan(device, name, layouts, input_count, group->group.output_count,
+                          scalar_count, group->aliases);
+}
+
+static wia_status_t prepare_whole(wia__group_t *build, wia__device_t *device,
+                                  wia__plan_t **out_plan) {
+  wia__plan_t *plan =
+      wia__create_group_plan(build, device, "a group of operations", build->group.scalar_count);
   if (!plan) return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no memory for a plan");
-  build->group.nodes = build->node_pointers;
-  build->group.values = build->value_pointers;
-  build->group.scalar_count = build->scalar_count;
-  build->request.struct_size = sizeof build->request;
-  build->request.group = &build->group;
   const wia_status_t status = wia__prepare_plan(plan, &build->request, NULL);
   if (status)
     wia__release(&plan->object);
@@ -248,17 +237,26 @@ static wia_status_t prepare(build_t *build, wia__device_t *device, uint64_t alia
   return status;
 }
 
+static wia_status_t prepare(wia__group_t *build, wia__device_t *device, wia__plan_t **out_plan) {
+  build->group.nodes = build->node_pointers;
+  build->group.values = build->value_pointers;
+  build->request.struct_size = sizeof build->request;
+  build->request.group = &build->group;
+  wia_status_t status = WIA_STATUS_UNIMPLEMENTED;
+  if (build->group.node_count > 1 && build->whole) status = prepare_whole(build, device, out_plan);
+  return status == WIA_STATUS_UNIMPLEMENTED ? wia__split_group(build, device, out_plan) : status;
+}
+
 wia_status_t wia__plan_group(wia__device_t *device, const wia_group_t *group,
                              wia_scalar_t *out_scalars, wia__plan_t **out_plan) {
-  build_t build = {.scalars = out_scalars};
-  uint64_t aliases = 0;
+  wia__group_t build = {.scalars = out_scalars};
   memset(out_scalars, 0, WIA__MAX_SCALARS * sizeof *out_scalars);
   wia_status_t status = start(&build, group);
   for (uint32_t i = 0; !status && i < build.group.value_count; i++) status = take_value(&build, i);
   if (!status) status = take_inputs(&build);
   for (uint32_t n = 0; !status && n < build.group.node_count; n++) status = take_node(&build, n);
-  if (!status) status = take_outputs(&build, &aliases);
-  if (!status) status = prepare(&build, device, aliases, out_plan);
+  if (!status) status = take_outputs(&build);
+  if (!status) status = prepare(&build, device, out_plan);
   free_build(&build);
   return status;
 }

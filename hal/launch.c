@@ -52,6 +52,7 @@ static wia_status_t take_scratch(wia__plan_t *plan, wia__allocation_t **out_scra
 /* -- now ----------------------------------------------------------------------------------------- */
 
 static wia_status_t call_locked(wia__plan_t *plan, const wia_kernel_args_t *args) {
+  if (plan->steps) return plan->kernel.fn(plan->kernel.state, args); /* each step sees to itself */
   const bool turns = !(plan->kernel.flags & WIA_KERNEL_THREAD_SAFE);
   if (turns) pthread_mutex_lock(&plan->shared->turn);
   wia__lock_device(plan->device);
@@ -77,20 +78,12 @@ static wia_status_t call_with_care(wia__plan_t *plan, wia_kernel_args_t *args) {
   return status;
 }
 
-wia_status_t wia__launch(wia__plan_t *plan, const wia__tensor_t *const *tensors,
-                         const wia_scalar_t *scalars) {
-  if (__builtin_expect(plan->writes_nothing, 0)) return WIA_STATUS_OK;
-  const uint32_t count = plan->input_count + plan->output_count;
-  wia_operand_t operands[WIA_MAX_OPERANDS];
+static inline wia_status_t launch_operands(wia__plan_t *plan, const char *name,
+                                           const wia_operand_t *operands,
+                                           const wia_scalar_t *scalars) {
   wia_error_t error;
   wia__init_error(&error);
   wia_kernel_args_t args = plan->args;
-  for (uint32_t i = 0; i < count; i++) {
-    if (tensors[i])
-      operands[i] = tensors[i]->operand;
-    else
-      operands[i] = (wia_operand_t){0};
-  }
   args.operands = operands;
   args.scalars = scalars;
   args.out_error = &error;
@@ -101,8 +94,30 @@ wia_status_t wia__launch(wia__plan_t *plan, const wia__tensor_t *const *tensors,
       wia__drop_error(&error);
     return status;
   }
-  return wia__take_error(&error, status, plan->device->driver->name, "%s on %s", plan->name,
-                         plan->device->name);
+  if (!plan->steps)
+    return wia__take_error(&error, status, plan->device->driver->name, "%s on %s", name,
+                           plan->device->name);
+  wia__drop_error(&error); /* the step that failed is the last error already */
+  return status;
+}
+
+wia_status_t wia__launch(wia__plan_t *plan, const wia__tensor_t *const *tensors,
+                         const wia_scalar_t *scalars) {
+  if (__builtin_expect(plan->writes_nothing, 0)) return WIA_STATUS_OK;
+  const uint32_t count = plan->input_count + plan->output_count;
+  wia_operand_t operands[WIA_MAX_OPERANDS];
+  for (uint32_t i = 0; i < count; i++) {
+    if (tensors[i])
+      operands[i] = tensors[i]->operand;
+    else
+      operands[i] = (wia_operand_t){0};
+  }
+  return launch_operands(plan, plan->name, operands, scalars);
+}
+
+wia_status_t wia__launch_step(wia__plan_t *plan, const char *name, const wia_operand_t *operands,
+                              const wia_scalar_t *scalars) {
+  return plan->writes_nothing ? WIA_STATUS_OK : launch_operands(plan, name, operands, scalars);
 }
 
 /* -- later --------------------------------------------------------------------------------------- */

@@ -7,6 +7,7 @@
 #include "kernel.h"
 #include "log.h"
 #include "platform.h"
+#include "steps.h"
 
 static void destroy_plan(wia__object_t *object) {
   wia__plan_t *plan = (wia__plan_t *)object;
@@ -100,6 +101,17 @@ static wia_status_t ask_driver(wia__plan_t *plan, const wia_request_t *request,
                          device->name, first ? wia_get_dtype_name(first->dtype) : "no input");
 }
 
+static void use_kernel(wia__plan_t *plan) {
+  plan->kernel = plan->shared->kernel;
+  plan->plain = plan->kernel.flags & WIA_KERNEL_THREAD_SAFE &&
+                !(plan->device->flags & WIA_DEVICE_SERIAL) && !plan->kernel.workspace_size;
+  plan->args = (wia_kernel_args_t){.struct_size = sizeof plan->args,
+                                   .input_count = plan->input_count,
+                                   .output_count = plan->output_count,
+                                   .scalar_count = plan->scalar_count,
+                                   .workspace_size = plan->kernel.workspace_size};
+}
+
 wia_status_t wia__prepare_plan(wia__plan_t *plan, const wia_request_t *request,
                                const wia__class_t *class) {
   wia_status_t status = WIA_STATUS_OK;
@@ -108,20 +120,21 @@ wia_status_t wia__prepare_plan(wia__plan_t *plan, const wia_request_t *request,
   if (!status && class) plan->shared = wia__find_kernel(plan->device, class);
   plan->inherited = plan->shared != NULL;
   if (!status && !plan->shared) status = ask_driver(plan, request, class);
-  if (plan->shared) plan->kernel = plan->shared->kernel;
+  if (plan->shared) use_kernel(plan);
   if (!status) status = check_kernel(plan);
-  plan->plain = plan->kernel.flags & WIA_KERNEL_THREAD_SAFE &&
-                !(plan->device->flags & WIA_DEVICE_SERIAL) && !plan->kernel.workspace_size;
-  plan->args = (wia_kernel_args_t){.struct_size = sizeof plan->args,
-                                   .input_count = plan->input_count,
-                                   .output_count = plan->output_count,
-                                   .scalar_count = plan->scalar_count,
-                                   .workspace_size = plan->kernel.workspace_size};
   if (status) wia__save_failure(&plan->refusal);
   return status;
 }
 
+wia_status_t wia__set_kernel(wia__plan_t *plan, const wia_driver_kernel_t *kernel) {
+  plan->shared = wia__adopt_kernel(plan->device, kernel, NULL);
+  if (!plan->shared) return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no memory for a kernel");
+  use_kernel(plan);
+  return WIA_STATUS_OK;
+}
+
 wia_status_t wia__measure_plan(const wia__plan_t *plan, wia_cost_t *out_cost) {
+  if (plan->steps) return wia__measure_steps(plan->steps, out_cost);
   const wia_driver_kernel_t *kernel = &plan->kernel;
   *out_cost = plan->inherited ? (wia_cost_t){-1, -1, -1, -1} : kernel->cost;
   if (!plan->inherited || !kernel->measure) return WIA_STATUS_OK;

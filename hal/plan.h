@@ -17,6 +17,7 @@ typedef struct wia__key_t {
 
 typedef struct wia__kernel_t wia__kernel_t; /* kernel.h */
 typedef struct wia__class_t wia__class_t;
+typedef struct wia__steps_t wia__steps_t; /* steps.h */
 
 /* A kernel, or the refusal of one. Immutable once it is ready, but for its workspaces. */
 typedef struct wia__plan_t {
@@ -25,6 +26,7 @@ typedef struct wia__plan_t {
   const char *name;           /* the operation, or the group's, for messages */
   wia__kernel_t *shared;      /* with a reference; NULL: refused, or not prepared yet */
   wia_driver_kernel_t kernel; /* a copy of what is in there, close at hand */
+  const wia__steps_t *steps;  /* what runs in place of one kernel, which owns them; else NULL */
   uint32_t inherited;         /* 1: it was prepared for another shape, and so is its cost */
   wia__failure_t refusal;     /* status OK: none */
   uint32_t input_count, output_count, scalar_count;
@@ -56,6 +58,9 @@ wia_status_t wia__prepare_plan(wia__plan_t *plan, const wia_request_t *request,
 wia_status_t wia__prepare_operation(wia__plan_t *plan, const wia__op_t *op,
                                     const wia_scalar_t *words);
 
+/* Gives the plan a kernel that somebody else than its driver made; takes it over, also on failure. */
+wia_status_t wia__set_kernel(wia__plan_t *plan, const wia_driver_kernel_t *kernel);
+
 /* The attributes of a node as a driver gets them: those of the words that are not the default, then
  * all scalars, whose places in a launch stand in scalar_places. Options go to the request. The lists
  * are the caller's: WIA__MAX_WORDS + WIA__MAX_SCALARS attributes, WIA__MAX_WORDS dtypes. */
@@ -70,6 +75,10 @@ wia_status_t wia__measure_plan(const wia__plan_t *plan, wia_cost_t *out_cost);
  * Also from a worker: then operands come without tensors. */
 wia_status_t wia__launch(wia__plan_t *plan, const wia__tensor_t *const *tensors,
                          const wia_scalar_t *scalars);
+
+/* The same as a step of another launch: on operands, and with a name for what fails. */
+wia_status_t wia__launch_step(wia__plan_t *plan, const char *name, const wia_operand_t *operands,
+                              const wia_scalar_t *scalars);
 
 /* Gives a workspace that no launch uses back; NULL does nothing. */
 void wia__free_scratch(wia__allocation_t *scratch);

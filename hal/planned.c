@@ -4,8 +4,8 @@
 
 #include "alias.h"
 #include "context.h"
-#include "group.h"
 #include "run.h"
+#include "steps.h"
 
 typedef struct planned_t {
   wia__object_t object;
@@ -203,17 +203,23 @@ static wia_status_t get_plan_info(wia_plan_t *handle, wia_plan_info_t *out_info)
   wia_cost_t cost;
   wia__retain(&plan->object);
   status = wia__measure_plan(plan, &cost);
-  const wia_plan_info_t info = {.device_id = plan->device->id,
-                                .name = plan->kernel.name ? plan->kernel.name : plan->name,
-                                .input_count = plan->input_count,
-                                .output_count = plan->output_count,
-                                .scalar_count = scalar_count,
-                                .flags = plan->kernel.flags,
-                                .workspace_size = plan->kernel.workspace_size,
-                                .flops = cost.flops,
-                                .bytes = cost.bytes,
-                                .time_ns = cost.time_ns,
-                                .energy_pj = cost.energy_pj};
+  wia_plan_info_t info = {.device_id = plan->device->id,
+                          .name = plan->kernel.name ? plan->kernel.name : plan->name,
+                          .input_count = plan->input_count,
+                          .output_count = plan->output_count,
+                          .scalar_count = scalar_count,
+                          .flags = plan->kernel.flags,
+                          .workspace_size = plan->kernel.workspace_size,
+                          .flops = cost.flops,
+                          .bytes = cost.bytes,
+                          .time_ns = cost.time_ns,
+                          .energy_pj = cost.energy_pj,
+                          .kernel_count = 1};
+  if (plan->steps) {
+    info.flags = wia__step_flags(plan->steps);
+    info.workspace_size += wia__step_workspace(plan->steps);
+    info.kernel_count = wia__count_steps(plan->steps);
+  }
   wia__release(&plan->object);
   if (status) return status;
   wia__write_struct(out_info, &info, sizeof info);

@@ -66,16 +66,19 @@ static inline uint64_t hash_call(const wia__op_t *op, const wia__tensor_t *const
   return hash ^ hash >> 32;
 }
 
-static void make_key(const wia__op_t *op, const wia__tensor_t *const *operands,
+/* The hash is that of hash_call. */
+static void make_key(const wia__op_t *op, const wia_tensor_layout_t *const *layouts,
                      const wia_scalar_t *words, uint64_t aliases, wia__key_t *key) {
   uint32_t n = 0;
   key->words[n++] = (uint64_t)op->op;
   key->words[n++] = aliases;
   for (uint32_t i = 0; i < op->max_input_count + op->output_count; i++)
-    key->words[n++] = layout_id(operands[i]);
+    key->words[n++] = layouts[i] ? layouts[i]->id : 0;
   for (uint32_t i = 0; i < count_words(op, words); i++) key->words[n++] = (uint64_t)words[i].i64;
   key->count = n;
-  key->hash = hash_call(op, operands, words, aliases);
+  uint64_t hash = key->words[0] + (aliases << 8);
+  for (uint32_t i = 2; i < n; i++) hash = wia__hash_word(hash, key->words[i]);
+  key->hash = hash ^ hash >> 32;
 }
 
 /* Whether a plan is for this call, without making the key: that is for calls that have none yet.
@@ -110,9 +113,18 @@ static wia_status_t check_shapes(const wia__op_t *op, const wia__tensor_t *const
                     op->output_count, outputs);
 }
 
+wia_status_t wia__plan_layouts(wia__device_t *device, const wia__op_t *op,
+                               const wia_tensor_layout_t *const *layouts, const wia_scalar_t *words,
+                               uint64_t aliases, wia__plan_t **out_plan) {
+  wia__key_t key;
+  words = known_words(op, words);
+  make_key(op, layouts, words, aliases, &key);
+  return wia__obtain_plan(device, &key, op, layouts, words, aliases, out_plan);
+}
+
 /* Checks and prepares a new signature. Leaves the epoch, so the operands are no longer good
  * afterwards; their layouts are, as long as the plan is. */
-static wia_status_t make_plan(wia__device_t *device, const wia__op_t *op, const wia__key_t *key,
+static wia_status_t make_plan(wia__device_t *device, const wia__op_t *op,
                               const wia__tensor_t *const *operands, const wia_scalar_t *words,
                               uint64_t aliases, wia__plan_t **out_plan) {
   const wia_status_t status = check_shapes(op, operands, words);
@@ -120,7 +132,7 @@ static wia_status_t make_plan(wia__device_t *device, const wia__op_t *op, const 
   const wia_tensor_layout_t *layouts[WIA_MAX_OPERANDS];
   for (uint32_t i = 0; i < op->max_input_count + op->output_count; i++)
     layouts[i] = operands[i] ? operands[i]->operand.layout : NULL;
-  return wia__obtain_plan(device, key, op, layouts, words, aliases, out_plan);
+  return wia__plan_layouts(device, op, layouts, words, aliases, out_plan);
 }
 
 /* Waits for the work in flight on the operands' memory. */
@@ -164,9 +176,7 @@ static inline wia_status_t proceed(const wia__call_t *call, wia__device_t *devic
       plan = *made;
     } else {
       wia__plan_t *fresh = NULL;
-      wia__key_t key;
-      make_key(op, operands, words, aliases, &key);
-      status = make_plan(device, op, &key, operands, words, aliases, &fresh);
+      status = make_plan(device, op, operands, words, aliases, &fresh);
       if (*made) wia__release(&(*made)->object);
       *made = fresh;
       *again = !status;
@@ -247,10 +257,7 @@ wia_status_t wia__plan_call(const wia__call_t *call, wia__plan_t **out_plan) {
   if (!status)
     status =
         wia__check_aliases(op->name, operands, op->max_input_count, op->output_count, &aliases);
-  if (status) return status;
-  wia__key_t key;
-  make_key(op, operands, words, aliases, &key);
-  return make_plan(device, op, &key, operands, words, aliases, out_plan);
+  return status ? status : make_plan(device, op, operands, words, aliases, out_plan);
 }
 
 static wia_status_t run_configured(const wia__call_t *call, const void *config) {

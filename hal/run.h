@@ -20,6 +20,12 @@ wia_status_t wia__run_call(const wia__call_t *call);
 /* The plan that a call on handles would use, with a reference. */
 wia_status_t wia__plan_call(const wia__call_t *call, wia__plan_t **out_plan);
 
+/* The plan of an operation on operands of these layouts (NULL: left out), with a reference. Shapes are
+ * checked, the layouts held by the caller; the epoch is left. */
+wia_status_t wia__plan_layouts(wia__device_t *device, const wia__op_t *op,
+                               const wia_tensor_layout_t *const *layouts, const wia_scalar_t *words,
+                               uint64_t aliases, wia__plan_t **out_plan);
+
 /* The same from public arguments, with the scalars that the attributes give (execute.c). */
 wia_status_t wia__plan_operation(wia_context_t *context, wia_op_t op, const wia_tensor_t *inputs,
                                  uint32_t input_count, const wia_tensor_t *outputs,

@@ -91,8 +91,10 @@ enum {
   WIA_REQUEST_REDUCED_PRECISION = 1 /* matrix units may be used, also where they round more */
 };
 
-/* What to prepare. A single operation has all inputs of the catalog among the group's, UINT32_MAX for
- * one that is left out, and its operand is all zero then. Attributes that have their default are not
+/* What to prepare. A group of several nodes is for one kernel: who answers UNIMPLEMENTED is asked for
+ * its nodes one by one. Nodes have all inputs of the catalog, UINT32_MAX for one that is left out. The
+ * operands of a single operation are its own: a left-out input is among those of the group, too, and
+ * its operand is all zero. Attributes that have their default are not
  * listed; whoever meets one that it doesn't know says UNIMPLEMENTED. The scalars of an operation are
  * always listed: their data is NULL, and scalar tells their place in wia_kernel_args_t.scalars. */
 typedef struct wia_request_t {

@@ -45,23 +45,30 @@ typedef struct wia_group_t {
 } wia_group_t;
 #define WIA_GROUP_INIT WIA_INIT(wia_group_t)
 
-/* The strings live as long as the plan. Costs below 0 are not known. */
+/* The strings live as long as the plan. Costs below 0 are not known. Of a group that was split, name
+ * has the operations, flags those that all of its kernels have, and costs are sums. */
 typedef struct wia_plan_info_t {
   uint32_t struct_size;
   int32_t device_id;
   const char *name; /* of the kernel, as profiles show it */
   uint32_t input_count, output_count;
   uint32_t scalar_count;
-  uint32_t flags; /* WIA_KERNEL_* of wia_driver.h */
-  uint64_t workspace_size;
+  uint32_t flags;          /* WIA_KERNEL_* of wia_driver.h */
+  uint64_t workspace_size; /* bytes that a launch takes */
   double flops, bytes, time_ns, energy_pj;
+  uint32_t kernel_count; /* 1, or the kernels of a group that was split, one after the other */
+  uint32_t reserved;
 } wia_plan_info_t;
 #define WIA_PLAN_INFO_INIT WIA_INIT(wia_plan_info_t)
 
-/* Prepares a kernel for a group. Shapes and dtypes are checked as for single operations. The driver
- * runs without a lock of the library and may take long.
- * Errors: INVALID_ARGUMENT; UNIMPLEMENTED when the driver has no kernel for this group as a whole:
- * split it. */
+/* Prepares a group: one kernel if the driver has one for it as a whole, else one for each node, which
+ * a launch runs one after the other. wia_plan_info_t.kernel_count tells. What goes from one to the
+ * next lies in memory of the plan: as much as lives at one time, once for each of the launches that
+ * run at once. Shapes and dtypes are checked as for single operations. The driver runs without a lock
+ * of the library and may take long.
+ * Errors, which name the node: INVALID_ARGUMENT; UNIMPLEMENTED when the driver lacks a node as well,
+ * or when a group that it doesn't take as a whole reads an input after an output in its place was
+ * written. */
 WIA_API wia_status_t wia_create_plan(wia_context_t *context, const wia_group_t *group,
                                      wia_plan_t **out_plan);
 
