@@ -1,44 +1,67 @@
-"""Measures the budgets of the architecture page and writes the page of the manual.
+"""Measures everything in the table and writes the page of the manual: `python benchmarks`.
 
-    python benchmarks [--output FOLDER] [--build FOLDER]
-
-Prints the table too. A budget that is missed is shown, and is no failure: times are not asserted.
+A budget that is missed is shown, and is no failure: times are not asserted.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
-import report
-import run
+import plots
+from page import page
+from run import Results, build, run
 
 
 def main() -> None:
     """Runs the command line."""
     root = Path(__file__).resolve().parents[1]
-    summary = "Measures the budgets and writes the page of the manual."
+    summary = "Measures calls, streams, copies, threads and start-up, and writes the page about it."
     parser = argparse.ArgumentParser(prog="python benchmarks", description=summary)
-    parser.add_argument(
+    add = parser.add_argument
+    add(
         "--output",
         type=Path,
-        default=root / "docs",
         metavar="FOLDER",
-        help="where benchmarks.md and benchmarks.svg go (docs)",
+        help="where benchmarks.md and benchmarks/*.svg go; default: docs, or nowhere with --only",
     )
-    parser.add_argument(
+    add(
         "--build",
         type=Path,
         default=root / "build" / "benchmarks",
         metavar="FOLDER",
-        help="where the C programs are built (build/benchmarks)",
+        help="where the C programs are built and samples.json goes; default: build/benchmarks",
     )
-    arguments = parser.parse_args()
-    results = run.run(run.build(arguments.build))
-    text = report.page(results)
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    (arguments.output / "benchmarks.md").write_text(text, encoding="utf-8")
-    report.plot(results, arguments.output / "benchmarks.svg")
+    add("--only", default="", metavar="TEXT", help="only what has this in its name, as 'copy npu'")
+    add(
+        "--seconds",
+        type=float,
+        default=0.5,
+        metavar="S",
+        help="how long each group of measurements runs; default: 0.5",
+    )
+    add("--draw", action="store_true", help="measure nothing: write the last run's page again")
+    options = parser.parse_args()
+    samples = options.build / "samples.json"
+    if options.draw:
+        results = Results.load(samples)
+    else:
+        build(options.build)
+        results = run(
+            options.build,
+            seconds=options.seconds,
+            only=options.only,
+            tell=lambda title: print(title, file=sys.stderr, flush=True),
+        )
+        results.save(samples)
+    text = page(results)
+    output = options.output or (None if options.only else root / "docs")
+    if output is not None:
+        folder = output / "benchmarks"
+        folder.mkdir(parents=True, exist_ok=True)
+        (output / "benchmarks.md").write_text(text + "\n", encoding="utf-8")
+        plots.draw(results, folder)
     print(text)
 
 

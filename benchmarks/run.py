@@ -1,18 +1,20 @@
-"""Builds the C programs, runs everything, and gathers the numbers."""
+"""Builds the C programs, runs everything that measures, and gathers the samples."""
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import platform
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from measure import first_line_ms, interleave
+from samples import Group
+from table import ALL, NATIVE, Key
 
 HERE = Path(__file__).resolve().parent
 _NOT_SET = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
@@ -20,66 +22,113 @@ _NOT_SET = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 
 
 @dataclass(frozen=True)
-class Results:
-    """What was measured, in the units that the keys end with, and on what."""
+class Program:
+    """Something that measures, and the drivers on whose first device it does: "" for none."""
 
-    dispatch: dict[str, dict[str, dict[str, float]]]
-    stream: dict[str, float]
-    python: dict[str, Any]
-    import_ms: dict[str, float]
-    start_ms: dict[str, float]
+    command: Callable[[Path, str], list[str]]
+    drivers: tuple[str, ...]
+    needs: tuple[str, ...] = ()  # packages of Python
+
+
+def _c_program(name: str, drivers: tuple[str, ...]) -> Program:
+    return Program(lambda build, device: [str(build / name), device], drivers)
+
+
+def _start(build: Path, device: str) -> list[str]:
+    programs = [str(build / "start"), str(build / "bare"), device] if device else []
+    return [sys.executable, str(HERE / "start.py"), *programs]
+
+
+PROGRAMS = {
+    "dispatch": _c_program("dispatch", ALL),
+    "stream": _c_program("stream", NATIVE),
+    "memory": _c_program("memory", ALL),
+    "threads": _c_program("threads", NATIVE),
+    "calls": Program(
+        lambda _, device: [sys.executable, str(HERE / "calls.py"), device],
+        ALL,
+        ("onnx", "onnxruntime"),
+    ),
+    "opencl": _c_program("opencl", ("sample",)),
+    "start": Program(_start, ("", *NATIVE)),
+}
+
+
+@dataclass(frozen=True)
+class Results:
+    """All samples, and what they were measured on."""
+
+    groups: dict[Key, Group]
     machine: list[str]
 
+    def save(self, path: Path) -> None:
+        """Writes them down."""
+        groups = [[*key, group.kernel, group.times] for key, group in self.groups.items()]
+        parts = {"groups": groups, "machine": self.machine}
+        path.write_text(json.dumps(parts), encoding="utf-8")
 
-def build(folder: Path) -> Path:
-    """Builds the C programs and the sample driver against the installed WIA; returns the folder."""
+    @classmethod
+    def load(cls, path: Path) -> Results:
+        """Reads what save() wrote."""
+        parts = json.loads(path.read_text(encoding="utf-8"))
+        groups = {
+            (program, driver, group): Group(kernel, times)
+            for program, driver, group, kernel, times in parts["groups"]
+        }
+        return cls(groups, parts["machine"])
+
+
+def build(folder: Path) -> None:
+    """Builds the C programs and the sample driver against the installed WIA."""
     cmake = _output([str(Path(sysconfig.get_path("scripts"), "wia-config")), "--cmake"])
-    configure = ["cmake", "-S", str(HERE), "-B", str(folder), f"-Dwia_DIR={cmake}"]
+    configure = ["cmake", "-S", str(HERE / "c"), "-B", str(folder), f"-Dwia_DIR={cmake.strip()}"]
     for command in (configure, ["cmake", "--build", str(folder)]):
         _output(command)
-    return folder
 
 
-def run(folder: Path) -> Results:
-    """Runs all measurements with the programs of a folder: about a minute."""
+def run(folder: Path, *, seconds: float, only: str, tell: Callable[[str], None]) -> Results:
+    """Runs the programs whose name and device contain a text, each group for some seconds."""
     environment = {name: value for name, value in os.environ.items() if name not in _NOT_SET}
     environment["WIA_DRIVER_PATH"] = str(folder / "driver")
-    library = str(folder / "driver" / "libwia_sample.so")
-    calls = [sys.executable, str(HERE / "python_calls.py")]
-    python = json.loads(_output(calls, environment))
-    return Results(
-        dispatch=json.loads(_output([str(folder / "dispatch"), library], environment)),
-        stream=json.loads(_output([str(folder / "stream")], environment)),
-        python=python,
-        import_ms=_import_ms(environment),
-        start_ms=_start_ms(folder, environment),
-        machine=_machine(python["versions"]),
-    )
+    environment["WIA_EMULATOR"] = "1xsample"
+    environment["BENCHMARK_SECONDS"] = str(seconds)
+    groups: dict[Key, Group] = {}
+    missing = {}
+    for name, program in PROGRAMS.items():
+        for driver in program.drivers:
+            device = f"{driver}:0" if driver else ""
+            title = f"{name} {device}".strip()
+            if only not in title:
+                continue
+            reason = _missing(folder, name, driver)
+            if reason:
+                missing[f"{name} {driver}".strip()] = reason
+                continue
+            tell(title)
+            text = _output(program.command(folder, device), environment)
+            groups.update({(name, driver, group): found for group, found in _parse(text)})
+    notes = [f"{title} was not measured: {reason}" for title, reason in missing.items()]
+    return Results(groups, [*_machine(environment), *notes])
 
 
-def _import_ms(environment: dict[str, str]) -> dict[str, float]:
-    text = (
-        "import time; start = time.perf_counter(); import {}; "
-        "print((time.perf_counter() - start) * 1e3)"
-    )
-
-    def turn(module: str) -> float:
-        return float(_output([sys.executable, "-P", "-c", text.format(module)], environment))
-
-    return interleave({"wia": lambda: turn("wia"), "cffi": lambda: turn("cffi")}, 21)
-
-
-def _start_ms(folder: Path, environment: dict[str, str]) -> dict[str, float]:
-    def turn(name: str) -> float:
-        passed, line = first_line_ms([str(folder / name)], environment)
-        if line != "5, no Python":
-            raise RuntimeError(f"{name} printed {line!r}; expected '5, no Python'")
-        return passed
-
-    return interleave({"start": lambda: turn("start"), "bare": lambda: turn("bare")}, 41)
+def _missing(folder: Path, name: str, driver: str) -> str:
+    """Why a program can't run here; "" if it can."""
+    needs = [*PROGRAMS[name].needs, *(["numba"] if driver == "npu" else [])]
+    missing = [package for package in needs if importlib.util.find_spec(package) is None]
+    if missing:
+        return f"{', '.join(missing)} is not installed"
+    if name == "opencl" and not (folder / name).is_file():
+        return "OpenCL was not found when the programs were built"
+    return ""
 
 
-def _machine(versions: dict[str, str]) -> list[str]:
+def _parse(text: str) -> Iterator[tuple[str, Group]]:
+    for line in text.splitlines():
+        parts = json.loads(line)
+        yield parts["group"], Group(parts["kernel"], parts["times"])
+
+
+def _machine(environment: dict[str, str]) -> list[str]:
     lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     fields = dict(part.split(":", 1) for part in lines if ":" in part)
     cpu = {key.strip(): value.strip() for key, value in fields.items()}
@@ -89,9 +138,26 @@ def _machine(versions: dict[str, str]) -> list[str]:
     return [
         f"{model} ({detail}), {os.cpu_count()} processors, {platform.system()} "
         f"{platform.machine()}, {' '.join(platform.libc_ver())}",
-        f"{compiler}; Python {platform.python_version()}; numpy {versions['numpy']} with "
-        f"{versions['blas']}; onnxruntime {versions['onnxruntime']}",
+        f"{compiler}; Python {platform.python_version()}",
+        _output([sys.executable, "-c", _VERSIONS], environment).strip(),
     ]
+
+
+# In a process with the environment that was measured in: there BLAS chooses its kernel.
+_VERSIONS = """\
+import importlib.metadata, numpy
+text = f"numpy {numpy.__version__}"
+try:
+    import threadpoolctl
+    for found in threadpoolctl.threadpool_info():
+        if found["user_api"] == "blas":
+            kernel = found.get("architecture", "kernel not known")
+            text += f" with {found['internal_api']} {found['version']} ({kernel})"
+    text += f"; onnxruntime {importlib.metadata.version('onnxruntime')}"
+except ImportError:
+    pass
+print(text)
+"""
 
 
 def _output(command: list[str], environment: dict[str, str] | None = None) -> str:
@@ -100,4 +166,4 @@ def _output(command: list[str], environment: dict[str, str] | None = None) -> st
         raise RuntimeError(
             f"{' '.join(command)} gave exit code {done.returncode}:\n{done.stdout}{done.stderr}"
         )
-    return done.stdout.strip()
+    return done.stdout

@@ -3,6 +3,6 @@
 
 int main(void) {
   volatile float values[] = {2, 3};
-  printf("%g, no Python\n", (double)(values[0] + values[1]));
+  printf("%g, no library\n", (double)(values[0] + values[1]));
   return 0;
 }

@@ -1,16 +1,17 @@
-/* start: a whole program that adds two numbers on the sample device and says so. */
+/* start DEVICE: a whole program that adds two numbers and says so. */
 #include <dlfcn.h>
 #include <stdio.h>
 
 #include "timing.h"
 
-int main(void) {
+int main(int argc, char **argv) {
   wia_context_t *context;
   wia_tensor_t tensors[3];
   int32_t device = 0;
   const float values[] = {2, 3};
   float sum = 0;
-  REQUIRE(wia_find_device("sample:0", &device));
+  require_true(argc == 2, "usage: start DEVICE");
+  REQUIRE(wia_find_device(argv[1], &device));
   REQUIRE(wia_create_context(&context, device));
   for (uint32_t i = 0; i < 3; i++)
     REQUIRE(wia_allocate_tensor(context, NULL, 0, WIA_FLOAT32, &tensors[i]));
