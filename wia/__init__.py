@@ -46,9 +46,11 @@ from wia._errors import (
     WiaError,
 )
 from wia._event import Event
+from wia._group import Group, Value
 from wia._log import set_log_level
 from wia._plan import Plan
 from wia._registration import register_driver
+from wia._scalar import Scalar
 from wia._stream import Stream
 from wia._tensor import Tensor
 from wia._version import __version__
@@ -67,6 +69,7 @@ __all__ = [
     "Event",
     "FailedPreconditionError",
     "ForkedError",
+    "Group",
     "IncompatibleError",
     "InternalError",
     "InvalidArgumentError",
@@ -80,12 +83,14 @@ __all__ = [
     "Plan",
     "PlanCacheStats",
     "ResourceExhaustedError",
+    "Scalar",
     "Stream",
     "Tensor",
     "UnauthenticatedError",
     "UnavailableError",
     "UnimplementedError",
     "UnknownError",
+    "Value",
     "WiaError",
     "__version__",
     "devices",

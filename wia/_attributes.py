@@ -9,6 +9,7 @@ from wia._arguments import as_choice
 from wia._dtype import dtype_code
 from wia._errors import ArgumentTypeError, InvalidArgumentError, NotFoundError, check
 from wia._native import NULL, ffi, lib
+from wia._scalar import Scalar
 
 if TYPE_CHECKING:
     from wia.catalog import Operation
@@ -60,7 +61,12 @@ def pack_attributes(entry: Operation, values: Mapping[str, object]) -> tuple[Any
 
 
 def _fill(attribute: Any, op: str, name: str, kind: str, value: object) -> Any:
-    """Sets type, count and data; returns the data."""
+    """Sets type, count and data; returns the data. A scalar of a group has a place instead."""
+    if isinstance(value, Scalar):
+        attribute.type = lib.WIA_ATTRIBUTE_FLOAT64
+        attribute.count = 1
+        attribute.scalar = value.place
+        return None
     if kind == "dtype":
         attribute.type = lib.WIA_ATTRIBUTE_DTYPE
         data = ffi.new("int32_t[]", [dtype_code(value)])

@@ -10,6 +10,7 @@ from wia._attributes import find_operation, pack_attributes
 from wia._dlpack import SupportsDLPack, from_dlpack
 from wia._dtype import dtype_code
 from wia._errors import ArgumentTypeError, check
+from wia._group import Group, Value
 from wia._native import NULL, ffi, lib
 from wia._operations import Operations
 from wia._plan import Plan
@@ -126,6 +127,10 @@ class Context(Resource, Operations):
         """Prepares an operation once for these layouts, to be run many times."""
         return Plan(self, op, inputs, outputs, **attributes)
 
+    def group(self) -> Group:
+        """An empty group: operations are added to it, and its plan runs them all."""
+        return Group(self)
+
     def execute(
         self,
         op: str | int,
@@ -182,7 +187,7 @@ class Context(Resource, Operations):
         return allocate(self, *found)
 
     def _infer(
-        self, op: int, inputs: Sequence[Tensor | None], attributes: Mapping[str, object]
+        self, op: int, inputs: Sequence[Tensor | Value | None], attributes: Mapping[str, object]
     ) -> tuple[tuple[int, ...], int]:
         """Shape and dtype number of the output of an operation."""
         shapes = ffi.new("wia_shape_t[]", len(inputs))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wia._attributes import find_operation, pack_attributes
 from wia._errors import InvalidArgumentError, check, raise_last_error
@@ -15,11 +15,13 @@ if TYPE_CHECKING:
     from wia._context import Context
     from wia._stream import Stream
 
-__all__ = ["Plan"]
+__all__ = ["Plan", "adopt"]
 
 
 class Plan(Resource):
     """One operation, prepared for the layouts of these tensors and for which of them are the same.
+
+    Group.plan makes one for several operations.
 
     Calling it with operands of the same layouts runs the kernel. What the catalog calls scalars
     (alpha, epsilon) may be given anew with each call.
@@ -33,7 +35,7 @@ class Plan(Resource):
     [2.0, 2.0, 2.0]
     """
 
-    __slots__ = ("_input_count", "_left_out", "_operand_count", "_scalars", "op")
+    __slots__ = ("_input_count", "_left_out", "_operand_count", "_scalars", "_values", "op")
     _destroy = destroyer("plan")
 
     def __init__(
@@ -62,15 +64,27 @@ class Plan(Resource):
             )
         )
         del kept
-        super().__init__(out[0])
-        self.op = entry.name
+        given = {name: value for name, value in attributes.items() if value is not None}
+        scalars = {item.name: given.get(item.name, item.default) for item in entry.scalars}
+        self._start(out[0], entry.name, len(inputs), len(outputs), scalars)
         # A plan of the library has all inputs of the catalog; here a short list is filled up.
-        self._input_count = len(inputs)
-        self._operand_count = len(inputs) + len(outputs)
-        self._left_out = (None,) * (entry.most - len(inputs))
-        self._scalars = {
-            scalar.name: attributes.get(scalar.name, scalar.default) for scalar in entry.scalars
-        }
+        self._left_out: tuple[None, ...] = (None,) * (entry.most - len(inputs))
+
+    def _start(
+        self,
+        handle: Any,
+        op: str,
+        input_count: int,
+        output_count: int,
+        scalars: dict[str, Any],
+    ) -> None:
+        super().__init__(handle)
+        self.op = op
+        self._input_count = input_count
+        self._operand_count = input_count + output_count
+        self._left_out = ()
+        self._scalars = scalars
+        self._values = _pack(scalars)
 
     def __call__(
         self, *operands: Tensor | None, stream: Stream | None = None, **scalars: float
@@ -82,7 +96,7 @@ class Plan(Resource):
         if self._left_out and len(operands) == self._operand_count:
             n = self._input_count
             operands = (*operands[:n], *self._left_out, *operands[n:])
-        values, count = NULL, 0
+        values = self._values
         if scalars:
             unknown = scalars.keys() - self._scalars.keys()
             if unknown:
@@ -90,33 +104,52 @@ class Plan(Resource):
                     f"The plan of {self.op} was given {', '.join(sorted(unknown))}; its scalars "
                     f"are {', '.join(self._scalars) or 'none'}."
                 )
-            merged = self._scalars | scalars
-            count = len(merged)
-            values = ffi.new("wia_scalar_t[]", [{"f64": value} for value in merged.values()])
+            values = _pack(self._scalars | scalars)
         status = lib.wia_execute_plan(
             self._handle,
             handles(operands),
             len(operands),
             values,
-            count,
+            len(self._scalars),
             NULL if stream is None else stream._handle,
         )
         if status:
             raise_last_error(status)
 
+    def _info(self) -> Any:
+        info = new_struct("wia_plan_info_t")
+        check(lib.wia_get_plan_info(self._handle, info))
+        return info
+
     @property
     def name(self) -> str:
         """The name of the kernel, as profiles show it."""
-        info = new_struct("wia_plan_info_t")
-        check(lib.wia_get_plan_info(self._handle, info))
-        return text(info.name)
+        return text(self._info().name)
 
     @property
     def workspace_size(self) -> int:
         """Bytes of scratch memory that each launch takes."""
-        info = new_struct("wia_plan_info_t")
-        check(lib.wia_get_plan_info(self._handle, info))
-        return int(info.workspace_size)
+        return int(self._info().workspace_size)
+
+    @property
+    def kernel_count(self) -> int:
+        """How many kernels a launch runs: more than 1 for a group that no one kernel computes."""
+        return int(self._info().kernel_count)
 
     def __repr__(self) -> str:
         return f"wia.Plan({self.op!r}{', closed' if self.closed else ''})"
+
+
+def adopt(
+    handle: Any, op: str, input_count: int, output_count: int, scalars: dict[str, Any]
+) -> Plan:
+    """A plan of a `wia_plan_t *`, which it takes over, with the scalars that a launch gives."""
+    plan = Plan.__new__(Plan)
+    plan._start(handle, op, input_count, output_count, scalars)
+    return plan
+
+
+def _pack(scalars: dict[str, Any]) -> Any:
+    if not scalars:
+        return NULL
+    return ffi.new("wia_scalar_t[]", [{"f64": value} for value in scalars.values()])

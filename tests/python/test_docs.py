@@ -23,6 +23,7 @@ SNIPPETS = ROOT / "docs" / "snippets"
 PRINTED = {
     "import.c": "2 6\ngiven back\n",
     "interop.py": "[0. 2. 4. 6.]\n[7.0, 2.0, 4.0, 6.0]\n[7. 2. 4. 6.] [1.0, 1.0, 1.0, 1.0]\n",
+    "group.py": "matmul, add, relu 3\n65.0\n",
     "numba_driver.py": "[2.0, 4.0, 6.0]\n",
     "own_driver.py": "[0.0, 2.0]\n"
     "softmax on mirror:0 (float32): mirror has no kernel for softmax.\n",

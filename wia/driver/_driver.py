@@ -191,7 +191,12 @@ class Driver:
         )
 
     def prepare_group(self, device: int, group: Group) -> Prepared:
-        """Prepares a kernel for a group. Overridden by drivers that fuse operations."""
+        """Prepares a kernel for a group. Overridden by drivers that fuse operations.
+
+        A group of several nodes may be refused with UnimplementedError; then its nodes come one by
+        one. A Python kernel is called with the group's operands, and its scalars by the names of
+        Group.scalars.
+        """
         if len(group.nodes) != 1:
             raise UnimplementedError(
                 f"{self.name} prepares single operations; a group of {len(group.nodes)} was given."

@@ -143,6 +143,24 @@ class Group:
         self.node_inputs = tuple(node_inputs)
         self.node_outputs = tuple(node_outputs)
 
+    def operand_of(self, value: int) -> int:
+        """Which operand of a launch a value is; -1 for one that lies between nodes."""
+        operands = (*self.inputs, *self.outputs)
+        return operands.index(value) if value >= 0 and value in operands else -1
+
+    def scalars(self) -> list[tuple[str, int]]:
+        """What a kernel in Python gets as keywords, with their places in a launch.
+
+        "alpha" of a single operation; of several "alpha_0" for node 0, and so on.
+        """
+        if len(self.nodes) == 1:
+            return list(self.nodes[0].scalars)
+        return [
+            (f"{name}_{i}", place)
+            for i, node in enumerate(self.nodes)
+            for name, place in node.scalars
+        ]
+
     def _read_node(
         self, node: Any, inputs: list[int], outputs: list[int], aliases: dict[int, int]
     ) -> Node:

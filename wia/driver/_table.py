@@ -172,8 +172,7 @@ def _prepare(device: Any, request: Any, out_kernel: Any, out_error: Any) -> int:
         return 0
     launch = None
     if isinstance(kernel, Kernel):
-        scalars = [pair for node in group.nodes for pair in node.scalars]
-        launch = Launch(kernel, len(group.inputs), scalars)
+        launch = Launch(kernel, len(group.inputs), group.scalars())
     operands = [None if i < 0 else group.values[i] for i in (*group.inputs, *group.outputs)]
     fill_kernel(out_kernel, kernel, launch, operands)
     return 0
