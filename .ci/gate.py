@@ -235,6 +235,11 @@ def conformance() -> None:
         run(BIN / "wia-conformance", "run", *options, cwd=BUILD)
 
 
+def onnx_suite() -> None:
+    """Run all cases of ONNX's suite for back ends; what doesn't pass is listed in tests/golden."""
+    run(sys.executable, "onnx_suite.py", cwd=ROOT / "tests" / "python")
+
+
 def try_mutants() -> None:
     """Every guard of the library that tests/mutants.toml lists has a test that fails without it."""
     run(sys.executable, "tests/mutate.py")
@@ -263,6 +268,7 @@ EXTRA: dict[str, Step] = {
     "editable": install_fresh("-e", str(ROOT)),
     "retrain": retrain,
     "conformance": conformance,
+    "onnx": onnx_suite,
     "mutants": try_mutants,
     "benchmarks": run_benchmarks,
 }

@@ -25,6 +25,7 @@ PRINTED = {
     "interop.py": "[0. 2. 4. 6.]\n[7.0, 2.0, 4.0, 6.0]\n[7. 2. 4. 6.] [1.0, 1.0, 1.0, 1.0]\n",
     "group.py": "matmul, add, relu 3\n65.0\n",
     "numba_driver.py": "[2.0, 4.0, 6.0]\n",
+    "onnx_model.py": "[[5. 5.]]\n('product', 'rectifier')\n",
     "own_driver.py": "[0.0, 2.0]\n"
     "softmax on mirror:0 (float32): mirror has no kernel for softmax.\n",
     "plan.py": "48.0\n",

@@ -1,0 +1,176 @@
+"""The suite for back ends that comes with the package onnx, run on WIA.
+
+`python onnx_suite.py` runs all 2,033 cases in two processes, and compares what doesn't pass with
+golden/onnx_not_passing.txt. `--update` writes that file; `--device` takes another device than
+reference:0.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+import tempfile
+import time
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+NOT_PASSING = Path(__file__).parents[1] / "golden" / "onnx_not_passing.txt"
+HEADING = """\
+# Cases of the ONNX backend suite that don't pass on the reference driver, by reason. Written by
+# `python onnx_suite.py --update`. None gives a wrong result: each one raises an error of WIA.
+"""
+
+
+class Outcome(NamedTuple):
+    """What became of a case; ``reason`` is empty where it passed."""
+
+    name: str
+    reason: str
+    wrong: bool
+    seconds: float
+    places: dict[str, int]
+
+
+@cache
+def tests() -> dict[str, Any]:
+    """The tests of onnx's own runner by name, those of its CPU."""
+    import onnx.backend.test
+
+    import wia.onnx.backend as backend
+
+    found: dict[str, Any] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        suite = onnx.backend.test.BackendTest(_Backend, __name__)
+    assert backend.supports_device("CPU")
+    for case in suite.test_cases.values():
+        for name in dir(case):
+            if name.startswith("test_") and name.endswith("_cpu"):
+                found[name.removesuffix("_cpu")] = (case, name)
+    return found
+
+
+def _make_backend() -> type:
+    """WIA's back end on the chosen device, which keeps its last session."""
+    from wia.onnx.backend import WiaBackend
+
+    class Backend(WiaBackend):
+        sessions: tuple[Any, ...] = ()
+
+        @classmethod
+        def prepare(cls, model: Any, device: str = "CPU", **kwargs: Any) -> Any:
+            chosen = os.environ.get("WIA_ONNX_SUITE_DEVICE", "CPU")
+            made = super().prepare(model, chosen, **kwargs)
+            cls.sessions = (made.session,)
+            return made
+
+    return Backend
+
+
+_Backend = _make_backend()
+
+
+def run(name: str) -> Outcome:
+    """Runs one case."""
+    import numpy as np
+
+    from wia import WiaError
+
+    case, method = tests()[name]
+    _Backend.sessions = ()  # type: ignore[attr-defined]
+    start = time.perf_counter()
+    reason, wrong = "", False
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            getattr(case(method), method)()
+        except WiaError as error:
+            reason = _short(str(error))
+        except Exception as error:
+            reason, wrong = _short(f"{type(error).__name__}: {error}"), True
+    places: dict[str, int] = {}
+    if not reason:
+        for session in _Backend.sessions:  # type: ignore[attr-defined]
+            placement = session.placement()
+            places = {n: len(getattr(placement, n)) for n in placement._fields[:4]}
+    return Outcome(name, reason, wrong, time.perf_counter() - start, places)
+
+
+def _short(text: str) -> str:
+    """A reason that many cases share: without the node's name and the shapes."""
+    text = " ".join(text.split())
+    found = re.match(r"node '.*?' \((\S+?)-\d+\) with inputs \(.*?\): (.*)", text)
+    return (f"{found[1]}: {found[2]}" if found else text)[:200]
+
+
+def run_all(names: Sequence[str], processes: int = 2) -> list[Outcome]:
+    """Runs cases; onnx keeps expected outputs of large models in a folder that goes again."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["ONNX_MODELS"] = folder
+        with ProcessPoolExecutor(processes) as pool:
+            return list(pool.map(run, names, chunksize=16))
+
+
+def not_passing() -> dict[str, str]:
+    """The reasons that the file has, by case."""
+    return dict(_read(NOT_PASSING.read_text(encoding="utf-8")))
+
+
+def _read(text: str) -> Iterator[tuple[str, str]]:
+    reason = ""
+    for line in text.splitlines():
+        if line.startswith("  "):
+            yield line.strip(), reason
+        elif line and not line.startswith("#"):
+            reason = line
+
+
+def write(outcomes: Sequence[Outcome]) -> None:
+    """Writes the file of those that don't pass."""
+    groups: dict[str, list[str]] = {}
+    for outcome in outcomes:
+        if outcome.reason:
+            groups.setdefault(outcome.reason, []).append(outcome.name)
+    parts = [HEADING]
+    for reason in sorted(groups):
+        parts.append("\n".join([reason, *(f"  {name}" for name in sorted(groups[reason]))]) + "\n")
+    NOT_PASSING.write_text("\n".join(parts), encoding="utf-8")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the suite and tells the result."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("pattern", nargs="?", default="", help="of the names of cases")
+    parser.add_argument("--update", action="store_true", help=f"write {NOT_PASSING.name}")
+    parser.add_argument("--device", default="reference:0")
+    options = parser.parse_args(arguments)
+    os.environ["WIA_ONNX_SUITE_DEVICE"] = options.device
+    names = [name for name in sorted(tests()) if re.search(options.pattern, name)]
+    outcomes = run_all(names)
+    failed = [outcome for outcome in outcomes if outcome.reason]
+    places = sum((Counter(outcome.places) for outcome in outcomes), Counter[str]())
+    known = not_passing() if NOT_PASSING.exists() else {}
+    print(f"{len(outcomes) - len(failed)} of {len(outcomes)} pass on {options.device}")
+    print("nodes:", ", ".join(f"{count} {place}" for place, count in places.items()))
+    for outcome in sorted(outcomes, key=lambda item: -item.seconds)[:3]:
+        print(f"slow: {outcome.name}, {outcome.seconds:.1f} s")
+    bad = [o for o in failed if o.wrong or (not options.update and o.name not in known)]
+    for outcome in bad:
+        print(f"{'WRONG' if outcome.wrong else 'new'}: {outcome.name}: {outcome.reason}")
+    stale = sorted(known.keys() & {o.name for o in outcomes if not o.reason})
+    if options.update and not options.pattern:
+        write(outcomes)
+    elif stale:
+        print(f"pass now, so --update is due: {', '.join(stale)}")
+    return 1 if bad or (stale and not options.update) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

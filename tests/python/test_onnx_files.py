@@ -1,0 +1,179 @@
+"""Files that are damaged, hostile, or only odd."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+from test_onnx import X, Y, model, node, two_layers
+
+import wia
+import wia.onnx
+
+ROUNDS = 400
+
+
+def with_external(folder: Path, location: str, **entries: str) -> Path:
+    """A model whose weight is said to be in another file."""
+    m = two_layers()
+    m.graph.output[0].type.tensor_type.shape.SetInParent()
+    weight = m.graph.initializer[0]
+    (folder / "w.bin").write_bytes(weight.raw_data)
+    weight.ClearField("raw_data")
+    weight.data_location = TensorProto.EXTERNAL
+    for key, value in {"location": location, **entries}.items():
+        weight.external_data.add(key=key, value=value)
+    path = folder / "m.onnx"
+    path.write_bytes(m.SerializeToString())
+    return path
+
+
+def test_weights_beside_the_model_are_read(tmp_path: Path) -> None:
+    path = with_external(tmp_path, "w.bin", offset="0", length="24")
+    assert np.array_equal(wia.onnx.load(path, device="reference").run([X])["y"], Y)
+    with pytest.raises(wia.onnx.ModelError, match="give the path of the model"):
+        wia.onnx.load(path.read_bytes(), device="reference")
+
+
+@pytest.mark.parametrize("location", ["../w.bin", "/etc/passwd", "", "inner/../../w.bin", "link"])
+def test_weights_outside_of_the_folder_are_refused(tmp_path: Path, location: str) -> None:
+    inner = tmp_path / "model"
+    (inner / "inner").mkdir(parents=True)
+    (tmp_path / "w.bin").write_bytes(bytes(24))
+    (inner / "link").symlink_to(tmp_path / "w.bin")
+    path = with_external(inner, location)
+    with pytest.raises(wia.onnx.ModelError, match=r"'w' is in .*outside of the model's folder"):
+        wia.onnx.load(path, device="reference")
+
+
+@pytest.mark.parametrize(
+    ("entries", "text"),
+    [
+        ({"location": "no.bin"}, "a file that isn't there"),
+        (
+            {"location": "w.bin", "offset": "20", "length": "24"},
+            "20 to 44 of 'w.bin', which has 24",
+        ),
+        ({"location": "w.bin", "offset": "-1"}, "is said to be at -1"),
+        ({"location": "w.bin", "offset": "x"}, "is no number"),
+        ({"location": "w.bin", "length": "8"}, "'w' of the shape .* can't be read"),
+    ],
+)
+def test_wrong_places_of_weights_are_told(
+    tmp_path: Path, entries: dict[str, str], text: str
+) -> None:
+    location = entries.pop("location")
+    with pytest.raises(wia.onnx.ModelError, match=text):
+        wia.onnx.load(with_external(tmp_path, location, **entries), device="reference")
+
+
+def test_what_is_no_model_is_told(tmp_path: Path) -> None:
+    with pytest.raises(wia.NotFoundError, match=r"no file .*none\.onnx"):
+        wia.onnx.load(tmp_path / "none.onnx")
+    with pytest.raises(wia.onnx.ModelError, match="can't be read: Is a directory"):
+        wia.onnx.load(tmp_path)
+    with pytest.raises(wia.onnx.ModelError, match="no graph"):
+        wia.onnx.load(b"")
+    with pytest.raises(wia.onnx.ModelError, match="is no ONNX model"):
+        wia.onnx.load(b"\x89PNG\r\n\x1a\n")
+    with pytest.raises(wia.InvalidArgumentError, match="empty path"):
+        wia.onnx.load("")
+
+
+def test_a_file_that_is_cut_is_told(tmp_path: Path) -> None:
+    data = two_layers().SerializeToString()
+    for length in range(1, len(data), 7):
+        with pytest.raises(wia.onnx.ModelError):
+            wia.onnx.load(data[:length], device="reference")
+
+
+@pytest.mark.parametrize("dims", [[2**31, 2**31], [2**62], [-3], [3, 2**20]])
+def test_weights_that_are_too_large_are_refused(dims: list[int]) -> None:
+    m = two_layers()
+    m.graph.initializer[0].dims[:] = dims
+    with pytest.raises(wia.onnx.ModelError):
+        wia.onnx.load(m, device="reference")
+
+
+@pytest.mark.parametrize("sizes", [[2**40], [2**31, 2**31], [-2], [2**62, 4]])
+def test_shapes_that_are_too_large_take_no_memory(sizes: list[int]) -> None:
+    m = model([node("ConstantOfShape", ["s"], "y")], {}, ["y"], {"s": np.array(sizes)})
+    with pytest.raises(wia.WiaError, match=r"ConstantOfShape-\d+"):
+        wia.onnx.load(m, device="reference").run()
+
+
+def test_functions_that_call_themselves_are_refused() -> None:
+    opsets = [helper.make_opsetid("", 21), helper.make_opsetid("f", 1)]
+    call = helper.make_node("F", ["x"], ["y"], domain="f")
+    m = model([call], {"x": [1]}, ["y"])
+    m.opset_import.append(opsets[1])
+    m.functions.append(helper.make_function("f", "F", ["x"], ["y"], [call], opsets))
+    with pytest.raises(wia.onnx.ModelError, match=r"nested|recurs"):
+        wia.onnx.load(m, device="reference").run([[1.0]])
+
+
+def test_a_fuzzer_gets_clear_errors() -> None:
+    """Bytes of a file changed by chance: it runs, or the error is one of WIA's."""
+    seed = random.SystemRandom().randrange(2**32)
+    print(f"seed {seed}")
+    chance = random.Random(seed)
+    data = two_layers().SerializeToString()
+    errors = 0
+    for _ in range(ROUNDS):
+        changed = bytearray(data)
+        for _ in range(chance.randint(1, 4)):
+            changed[chance.randrange(len(changed))] = chance.randrange(256)
+        try:
+            with wia.onnx.load(bytes(changed), device="reference") as session:
+                session.run([X])
+        except wia.WiaError:
+            errors += 1
+    assert 0 < errors <= ROUNDS
+
+
+# -- files in the wild ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [0, -1, "batch", None])
+def test_sizes_that_say_nothing(size: Any) -> None:
+    m = two_layers()
+    dim = m.graph.input[0].type.tensor_type.shape.dim[0]
+    dim.Clear()
+    m.graph.ClearField("value_info")
+    if isinstance(size, str):
+        dim.dim_param = size
+    elif size is not None:
+        dim.dim_value = size
+    session = wia.onnx.load(m, device="reference")
+    assert session.inputs[0].shape == ("batch" if size == "batch" else "?", 3)
+    assert np.array_equal(session.run([X])["y"], Y)
+
+
+def test_wrong_declared_ranks_do_not_matter() -> None:
+    m = two_layers()
+    m.graph.output[0].CopyFrom(helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 2, 3, 4]))
+    m.graph.value_info.append(helper.make_tensor_value_info("p", TensorProto.FLOAT, [7]))
+    assert np.array_equal(wia.onnx.load(m, device="reference").run([X])["y"], Y)
+
+
+def test_weights_as_constant_nodes_and_odd_names() -> None:
+    weight = onnx.numpy_helper.from_array(np.array([[1], [2], [3]], np.float32))
+    m = model(
+        [node("Constant", [], "w/ß:0", value=weight), node("MatMul", ["in put", "w/ß:0"], "1")],
+        {"in put": [2, 3]},
+        ["1"],
+    )
+    assert wia.onnx.load(m, device="reference").run([X])["1"].tolist() == [[14], [2]]
+
+
+@pytest.mark.parametrize("version", [*range(4, onnx.IR_VERSION + 1)])
+def test_versions_of_the_format_and_unused_domains(version: int) -> None:
+    m = two_layers()
+    m.opset_import.append(helper.make_opsetid("com.example.unused", 1))
+    m.ir_version = version
+    assert np.array_equal(wia.onnx.load(m, device="reference").run([X])["y"], Y)

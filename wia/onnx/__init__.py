@@ -1,0 +1,13 @@
+"""ONNX models on any device. Needs the package onnx: pip install 'wia[onnx]'.
+
+>>> import wia.onnx
+>>> session = wia.onnx.load("model.onnx", device="npu:0")  # doctest: +SKIP
+>>> session.run({"x": array})["y"]  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from wia.onnx._errors import ModelError, UnsupportedError
+from wia.onnx._session import InputInfo, Placement, Session, load
+
+__all__ = ["InputInfo", "ModelError", "Placement", "Session", "UnsupportedError", "load"]

@@ -1,0 +1,140 @@
+"""What a lowering sees of its node: inputs, attributes, and operations to issue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from wia._tensor import Tensor
+from wia.onnx._errors import ModelError, UnsupportedError
+from wia.onnx._values import Value, describe
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from wia.onnx._graph import Node
+    from wia.onnx._run import Runtime
+
+__all__ = ["Call", "Lowering", "Result"]
+
+Result: TypeAlias = "Value | tuple[Value, ...]"
+"""One output, or a tuple of all. A list is one output that is a sequence."""
+
+Lowering: TypeAlias = "Callable[[Call], Result]"
+
+
+class Call:
+    """One node that is about to run.
+
+    ``version`` is the opset in which the operator last changed: what a lowering has to ask for.
+    """
+
+    __slots__ = ("_runtime", "attributes", "inputs", "node", "version")
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        node: Node,
+        inputs: Sequence[Value],
+        attributes: dict[str, Any],
+    ) -> None:
+        self._runtime = runtime
+        self.node = node
+        self.version = node.version
+        self.inputs = tuple(inputs)
+        self.attributes = attributes
+
+    # -- inputs -----------------------------------------------------------------------------------
+
+    def value(self, index: int) -> Value:
+        """An input, None where it is left out."""
+        return self.inputs[index] if index < len(self.inputs) else None
+
+    def get(self, index: int) -> Tensor | None:
+        """An input that is a tensor of numbers, None where it is left out."""
+        value = self.value(index)
+        if value is None or isinstance(value, Tensor):
+            return value
+        raise UnsupportedError(
+            f"input {index} is a {describe(value)}; expected a tensor of numbers"
+        )
+
+    def tensor(self, index: int) -> Tensor:
+        """An input that has to be given."""
+        tensor = self.get(index)
+        if tensor is None:
+            raise ModelError(f"input {index} is not given")
+        return tensor
+
+    def tensors(self) -> list[Tensor]:
+        """All inputs, which have to be given."""
+        return [self.tensor(index) for index in range(len(self.inputs))]
+
+    def host(self, index: int) -> np.ndarray[Any, Any]:
+        """The elements of an input on the host: waits for the device if they are there."""
+        return self.tensor(index).numpy()
+
+    def ints(self, index: int) -> tuple[int, ...] | None:
+        """The elements of an input as integers, None where it is left out."""
+        if self.value(index) is None:
+            return None
+        return tuple(int(item) for item in self.host(index).reshape(-1))
+
+    # -- attributes -------------------------------------------------------------------------------
+
+    def attribute(self, name: str, default: Any = None) -> Any:
+        """An attribute or what it is when it isn't given."""
+        return self.attributes.get(name, default)
+
+    def required(self, name: str) -> Any:
+        """An attribute that has to be given."""
+        if name not in self.attributes:
+            raise ModelError(f"the attribute {name!r} is not given")
+        return self.attributes[name]
+
+    def axes(self, name: str = "axes", index: int = 1) -> tuple[int, ...] | None:
+        """Numbers that are an attribute in old opsets and an input in new ones."""
+        given = self.attributes.get(name)
+        return tuple(given) if given is not None else self.ints(index)
+
+    @property
+    def wanted(self) -> int:
+        """The number of outputs up to the last one that has a name."""
+        names = self.node.outputs
+        return max((i + 1 for i, name in enumerate(names) if name), default=0)
+
+    # -- operations -------------------------------------------------------------------------------
+
+    def op(self, name: str, *inputs: Tensor | None, **attributes: Any) -> Tensor:
+        """The output of an operation of the catalog, the first one where there are several."""
+        return self.ops(name, *inputs, **attributes)[0]
+
+    def ops(self, name: str, *inputs: Tensor | None, **attributes: Any) -> tuple[Tensor, ...]:
+        """All outputs of an operation of the catalog."""
+        return self._runtime.placer.run(name, inputs, attributes)
+
+    def literal(self, value: Any, dtype: Any) -> Tensor:
+        """A tensor of a few numbers."""
+        import numpy as np
+
+        return self._runtime.placer.literal(np.array(value, dtype))
+
+    def put(self, array: np.ndarray[Any, Any]) -> Tensor:
+        """A tensor for an array that was computed on the host."""
+        return self._runtime.placer.put(array)
+
+    def cast(self, tensor: Tensor, dtype: Any) -> Tensor:
+        """The tensor in another dtype."""
+        if tensor.dtype == dtype:
+            return tensor
+        return self.op("cast", tensor, dtype=dtype)
+
+    def reshape(self, tensor: Tensor, *shape: int) -> Tensor:
+        """The tensor under another shape: a view, since tensors of a model have no gaps."""
+        return tensor.reshape(shape)
+
+    # -- graphs -----------------------------------------------------------------------------------
+
+    def run_graph(self, graph: Any, *inputs: Value) -> list[Value]:
+        """Runs a graph of the node, which also sees the values around it."""
+        return self._runtime.run_inner(graph, inputs)

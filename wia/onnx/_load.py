@@ -1,0 +1,168 @@
+"""Reading a model: the file, its checks, the data beside it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from wia._errors import NotFoundError, UnavailableError
+from wia.onnx._bodies import Bodies
+from wia.onnx._errors import ModelError
+from wia.onnx._graph import Graph, read_graph
+from wia.onnx._values import load_tensor
+
+__all__ = ["Model", "need_onnx", "read_model"]
+
+_LARGEST = 2**31
+"""Bytes of a protobuf message."""
+
+
+class Model(NamedTuple):
+    """A model that passed the checks."""
+
+    name: str
+    proto: Any
+    graph: Graph
+    bodies: Bodies
+
+
+def need_onnx() -> Any:
+    """The package onnx. Raises UnavailableError with the command that installs it."""
+    try:
+        import onnx
+    except ImportError as error:
+        raise UnavailableError(
+            f"wia.onnx reads models with the package onnx, which can't be imported: {error}. "
+            "Install it with: pip install 'wia[onnx]'."
+        ) from None
+    return onnx
+
+
+def read_model(source: Any) -> Model:
+    """A model from a path, the bytes of a file, or a ModelProto."""
+    onnx = need_onnx()
+    folder = ""
+    if isinstance(source, onnx.ModelProto):
+        proto, name = source, source.graph.name or "model"
+    elif isinstance(source, bytes | bytearray | memoryview):
+        proto, name = _parse(bytes(source), "the model"), "model"
+    else:
+        path = Path(source)
+        name, folder = str(path), str(path.resolve().parent)
+        proto = _parse(_read(path), str(path))
+    if not proto.HasField("graph"):
+        raise ModelError(f"{name} is no ONNX model: it has no graph.")
+    _check(onnx, proto, name, folder)
+    opsets = {("" if o.domain == "ai.onnx" else o.domain): o.version for o in proto.opset_import}
+    if not opsets and proto.ir_version < 3:  # before there were opsets
+        opsets = {"": 1}
+
+    def load(tensor: Any) -> Any:
+        return load_tensor(tensor, folder)
+
+    graph = read_graph(proto.graph, opsets, load)
+    return Model(name, proto, graph, Bodies(proto.functions, opsets, load))
+
+
+def _read(path: Path) -> bytes:
+    try:
+        if path.stat().st_size > _LARGEST:
+            raise ModelError(
+                f"{path} has {path.stat().st_size} bytes; a model has at most {_LARGEST}, and its "
+                "weights in files beside it."
+            )
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise NotFoundError(f"There is no file {path}.") from None
+    except OSError as error:
+        raise ModelError(f"{path} can't be read: {error.strerror}") from None
+
+
+def _parse(data: bytes, name: str) -> Any:
+    from google.protobuf.message import DecodeError
+    from onnx import ModelProto
+
+    try:
+        return ModelProto.FromString(data)
+    except DecodeError:
+        raise ModelError(
+            f"{name} is no ONNX model, or only a part of one: its {len(data)} bytes don't parse."
+        ) from None
+
+
+def _check(onnx: Any, proto: Any, name: str, folder: str) -> None:
+    outside = [t for t in _tensors(proto) if t.data_location == onnx.TensorProto.EXTERNAL]
+    for tensor in outside:
+        _check_place(tensor, name, folder)
+    try:
+        with _shapes_declared(proto):
+            # Only by its path the check finds what lies beside the model.
+            onnx.checker.check_model(name if outside else proto, full_check=False)
+    except onnx.checker.ValidationError as error:
+        text = str(error).split("==> Context:")[0]
+        raise ModelError(f"{name} is no valid model: {' '.join(text.split())}") from None
+    except (ValueError, RuntimeError, UnicodeDecodeError) as error:
+        raise ModelError(f"{name} is no valid model: {error}") from None
+
+
+@contextmanager
+def _shapes_declared(proto: Any) -> Iterator[None]:
+    """Gives inputs and outputs without a shape one for the check, which files in the wild lack."""
+    bare = [
+        item.type.tensor_type
+        for item in (*proto.graph.input, *proto.graph.output)
+        if item.type.HasField("tensor_type") and not item.type.tensor_type.HasField("shape")
+    ]
+    for kind in bare:
+        kind.shape.SetInParent()
+    try:
+        yield
+    finally:
+        for kind in bare:
+            kind.ClearField("shape")
+
+
+def _tensors(proto: Any) -> Any:
+    """All tensors of a model, also those of graphs inside of nodes and of functions."""
+    graphs, nodes = [proto.graph], [node for f in proto.functions for node in f.node]
+    while graphs or nodes:
+        if graphs:
+            graph = graphs.pop()
+            yield from graph.initializer
+            for sparse in graph.sparse_initializer:
+                yield from (sparse.values, sparse.indices)
+            nodes.extend(graph.node)
+            continue
+        for attribute in nodes.pop().attribute:
+            yield from (*attribute.tensors, *((attribute.t,) if attribute.HasField("t") else ()))
+            graphs.extend(attribute.graphs)
+            if attribute.HasField("g"):
+                graphs.append(attribute.g)
+
+
+def _check_place(tensor: Any, name: str, folder: str) -> None:
+    """The file of a tensor's data lies in the folder of the model, and has the bytes."""
+    what = f"{name}: the data of tensor {tensor.name!r}"
+    if not folder:
+        raise ModelError(f"{what} is in another file; give the path of the model instead.")
+    entries: Mapping[str, str] = {item.key: item.value for item in tensor.external_data}
+    location = entries.get("location", "")
+    path = os.path.realpath(os.path.join(folder, location))
+    if not location or os.path.isabs(location) or not path.startswith(folder + os.sep):
+        raise ModelError(
+            f"{what} is in {location!r}, outside of the model's folder, which isn't allowed."
+        )
+    if not os.path.isfile(path):
+        raise ModelError(f"{what} is in {location!r}, a file that isn't there.")
+    try:
+        begin, size = int(entries.get("offset", 0)), int(entries.get("length", 0))
+    except ValueError:
+        raise ModelError(f"{what} has an offset or length that is no number.") from None
+    if begin < 0 or size < 0 or begin + size > os.path.getsize(path):
+        raise ModelError(
+            f"{what} is said to be at {begin} to {begin + size} of {location!r}, which has "
+            f"{os.path.getsize(path)} bytes."
+        )

@@ -1,0 +1,169 @@
+"""Operators on each element alone."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from wia._tensor import Tensor
+from wia.onnx._errors import UnsupportedError
+from wia.onnx._lower.texts import cast_texts, where_texts
+from wia.onnx._values import is_text
+
+if TYPE_CHECKING:
+    from wia.onnx._call import Call, Lowering, Result
+
+_SMALL = {"int4": (-8, 7), "uint4": (0, 15), "int2": (-2, 1), "uint2": (0, 3)}
+
+__all__ = ["binary", "cast", "cast_like", "clip", "gelu", "many", "mean", "power", "unary", "where"]
+
+
+def unary(name: str, **attributes: Any) -> Lowering:
+    """One input, one output, no attribute of ONNX's."""
+    return lambda call: call.op(name, call.tensor(0), **attributes)
+
+
+def binary(name: str) -> Lowering:
+    """Two inputs that broadcast; before opset 7 the second one did so from an axis on."""
+
+    def lower(call: Call) -> Result:
+        a, b = call.tensor(0), call.tensor(1)
+        return call.op(name, a, _align(call, a, b))
+
+    return lower
+
+
+def _align(call: Call, a: Tensor, b: Tensor) -> Tensor:
+    axis = call.attribute("axis")
+    if axis is None or call.version >= 7 or not call.attribute("broadcast"):
+        return b
+    after = a.ndim - axis % max(a.ndim, 1) - b.ndim
+    return call.reshape(b, *b.shape, *[1] * after)
+
+
+def many(name: str) -> Lowering:
+    """Any number of inputs that broadcast, joined two by two."""
+
+    def lower(call: Call) -> Result:
+        first, *rest = call.tensors()
+        for other in rest:
+            first = call.op(name, first, other)
+        return first
+
+    return lower
+
+
+def mean(call: Call) -> Result:
+    """Mean: the sum of all inputs, divided by their number."""
+    total = many("add")(call)
+    assert isinstance(total, Tensor)
+    return call.op("div", total, call.literal(len(call.inputs), total.dtype))
+
+
+def power(call: Call) -> Result:
+    """Pow: the result has the dtype of the base."""
+    base, exponent = call.tensor(0), call.tensor(1)
+    return call.op("pow", base, call.cast(exponent, base.dtype))
+
+
+def where(call: Call) -> Result:
+    """Where."""
+    if is_text(call.value(1)):
+        return where_texts(call)
+    return call.op("where", *call.tensors())
+
+
+def cast(call: Call) -> Result:
+    """Cast, also from and to strings."""
+    from onnx import TensorProto, helper
+
+    to = call.required("to")
+    if to == TensorProto.STRING or is_text(call.value(0)):
+        return cast_texts(call, to)
+    return _convert(call, call.tensor(0), helper.tensor_dtype_to_np_dtype(to))
+
+
+def cast_like(call: Call) -> Result:
+    """CastLike."""
+    if is_text(call.value(0)) or is_text(call.value(1)):
+        from onnx import TensorProto, helper
+
+        like = call.value(1)
+        assert like is not None
+        return cast_texts(
+            call,
+            TensorProto.STRING
+            if is_text(like)
+            else helper.np_dtype_to_tensor_dtype(call.tensor(1).dtype),
+        )
+    return _convert(call, call.tensor(0), call.tensor(1).dtype)
+
+
+def _convert(call: Call, x: Tensor, dtype: Any) -> Tensor:
+    """A cast by the rules of ONNX where it has some of its own."""
+    import numpy as np
+
+    if x.dtype == dtype or x.dtype.kind in "biuc":
+        return call.cast(x, dtype)
+    if dtype.name == "float8_e8m0fnu":
+        return _to_powers(call, x, dtype)
+    if dtype.name in _SMALL and dtype.name != x.dtype.name:
+        return _to_small(call, x, dtype)
+    if dtype.name.startswith("float8") and call.attribute("saturate", 1):
+        import ml_dtypes
+
+        wide = x if x.dtype in (np.float32, np.float64) else call.cast(x, np.dtype(np.float32))
+        largest = float(ml_dtypes.finfo(dtype).max)  # type: ignore[no-untyped-call]
+        return call.cast(call.op("clip", wide, min=-largest, max=largest), dtype)
+    return call.cast(x, dtype)
+
+
+def _to_powers(call: Call, x: Tensor, dtype: Any) -> Tensor:
+    """To powers of two, rounded as round_mode says; zero becomes the least of them."""
+    import numpy as np
+
+    mode = call.attribute("round_mode", "up")
+    if not call.attribute("saturate", 1) or mode not in ("up", "down", "nearest"):
+        raise UnsupportedError(f"casts to {dtype} saturate, and round up, down or to nearest")
+    single = call.cast(x, np.dtype(np.float32))
+    zero, least = call.literal(0.0, np.float32), call.literal(2.0**-127, np.float32)
+    single = call.op("where", call.op("equal", single, zero), least, single)
+    single = call.op("clip", single, max=2.0**127)
+    power = call.cast(call.cast(single, dtype), np.dtype(np.float32))
+    if mode != "nearest":
+        name, factor = ("less", 2.0) if mode == "up" else ("greater", 0.5)
+        next_one = call.op("mul", power, call.literal(factor, np.float32))
+        power = call.op("where", call.op(name, power, single), next_one, power)
+    return call.cast(power, dtype)
+
+
+def _to_small(call: Call, x: Tensor, dtype: Any) -> Tensor:
+    """To integers of less than 8 bits: ONNX leaves open what is out of range; here it is 0."""
+    import numpy as np
+
+    low, high = _SMALL[dtype.name]
+    wide = x if x.dtype in (np.float32, np.float64) else call.cast(x, np.dtype(np.float32))
+    zero, below, above = (call.literal(v, wide.dtype) for v in (0, low - 1, high + 1))
+    inside = call.op("where", call.op("less", wide, above), wide, zero)
+    return call.cast(call.op("where", call.op("greater", inside, below), inside, zero), dtype)
+
+
+def clip(call: Call) -> Result:
+    """Clip: the bounds are attributes, or since opset 11 inputs."""
+    x = call.tensor(0)
+    bounds = [call.attribute("min"), call.attribute("max")]
+    for i in range(2):
+        if call.get(i + 1) is not None:
+            bounds[i] = call.host(i + 1).astype(object).item()
+    if x.dtype.kind in "iu" and any(b is not None and abs(b) > 2**53 for b in bounds):
+        for name, i in (("maximum", 0), ("minimum", 1)):
+            x = x if bounds[i] is None else call.op(name, x, call.tensor(i + 1))
+        return x
+    low, high = (-math.inf if bounds[0] is None else bounds[0]), bounds[1]
+    return call.op("clip", x, min=float(low), max=float(math.inf if high is None else high))
+
+
+def gelu(call: Call) -> Result:
+    """Gelu."""
+    tanh = call.attribute("approximate", "none") == "tanh"
+    return call.op("gelu", call.tensor(0), approximate="tanh" if tanh else "none")

@@ -1,0 +1,149 @@
+"""Strings: on the host, since no device has them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from wia.onnx._errors import ModelError, UnsupportedError
+from wia.onnx._values import is_text
+from wia.onnx._values import texts as make_texts
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from wia.onnx._call import Call, Result
+
+__all__ = [
+    "cast_texts",
+    "concat",
+    "equal",
+    "normalize",
+    "regex_full_match",
+    "split",
+    "where_texts",
+]
+
+
+def _text(call: Call, index: int) -> np.ndarray[Any, Any]:
+    value: Any = call.value(index)
+    if not is_text(value):
+        raise ModelError(f"input {index} is no tensor of strings")
+    found: np.ndarray[Any, Any] = value
+    return found
+
+
+def _map(function: Callable[..., object], *arrays: Any, dtype: Any = object) -> Any:
+    """A function of elements over arrays that broadcast."""
+    import numpy as np
+
+    together = np.broadcast_arrays(*arrays)
+    flat = [function(*items) for items in zip(*(a.reshape(-1) for a in together), strict=True)]
+    made = np.empty(len(flat), dtype)
+    made[:] = flat
+    return made.reshape(together[0].shape)
+
+
+def equal(call: Call) -> Result:
+    """Equal, of numbers and of strings."""
+    import numpy as np
+
+    if is_text(call.value(0)):
+        return call.put(_map(lambda a, b: a == b, _text(call, 0), _text(call, 1), dtype=np.bool_))
+    from wia.onnx._lower.elementwise import binary
+
+    return binary("equal")(call)
+
+
+def where_texts(call: Call) -> Result:
+    """Where between strings."""
+    result: np.ndarray[Any, Any] = _map(
+        lambda c, a, b: a if c else b, call.host(0), _text(call, 1), _text(call, 2)
+    )
+    return result
+
+
+def cast_texts(call: Call, to: int) -> Result:
+    """Cast from or to strings, numbers written as Python's shortest text that reads back."""
+    import numpy as np
+    from onnx import TensorProto, helper
+
+    source = call.value(0)
+    if to == TensorProto.STRING:
+        return source if is_text(source) else _map(_write, call.host(0))
+    dtype = helper.tensor_dtype_to_np_dtype(to)
+    try:
+        if dtype.kind in "iu":
+            return call.put(_map(_read_int, _text(call, 0), dtype=dtype))
+        wide = _map(float, _text(call, 0), dtype=np.float64)
+    except (ValueError, OverflowError) as error:
+        raise ModelError(f"a string is no {dtype}: {error}") from None
+    return call.cast(call.put(wide), dtype)
+
+
+def _read_int(text: str) -> int:
+    return int(text, 0) if text.strip().lower().lstrip("+-").isalnum() else int(float(text))
+
+
+def _write(item: Any) -> str:
+    import numpy as np
+
+    if isinstance(item, np.bool_ | bool):
+        return "1" if item else "0"
+    if isinstance(item, np.integer | int):
+        return str(int(item))
+    if isinstance(item, np.floating):
+        text = np.format_float_positional(item, unique=True, trim="-")
+        names = {"nan": "NaN", "inf": "INF", "-inf": "-INF"}
+        return names.get(text, text)
+    if hasattr(item, "__float__"):
+        return _write(np.float32(float(item)))
+    raise UnsupportedError(f"{type(item).__name__} has no text")
+
+
+def concat(call: Call) -> Result:
+    """StringConcat: pairs that broadcast."""
+    result: np.ndarray[Any, Any] = _map(lambda a, b: a + b, _text(call, 0), _text(call, 1))
+    return result
+
+
+def regex_full_match(call: Call) -> Result:
+    """RegexFullMatch."""
+    import numpy as np
+
+    try:
+        pattern = re.compile(call.required("pattern"))
+    except re.error as error:
+        raise UnsupportedError(f"the pattern is none of Python's: {error}") from None
+    found = _map(lambda t: pattern.fullmatch(t) is not None, _text(call, 0), dtype=np.bool_)
+    return call.put(found)
+
+
+def split(call: Call) -> Result:
+    """StringSplit: the pieces, filled up with empty strings, and their number."""
+    import numpy as np
+
+    source = _text(call, 0)
+    delimiter, most = call.attribute("delimiter") or None, call.attribute("maxsplit", -1)
+    pieces = [item.split(delimiter, most) for item in source.reshape(-1)]
+    width = max(map(len, pieces), default=0)
+    rows = [[*row, *[""] * (width - len(row))] for row in pieces]
+    counts = np.array([len(row) for row in pieces], np.int64).reshape(source.shape)
+    return make_texts(rows, (*source.shape, width)), call.put(counts)
+
+
+def normalize(call: Call) -> Result:
+    """StringNormalizer: takes stop words out and changes case."""
+    source = _text(call, 0)
+    change: dict[str, Callable[[str], str]] = {"LOWER": str.lower, "UPPER": str.upper, "NONE": str}
+    action = call.attribute("case_change_action", "NONE")
+    if action not in change:
+        raise ModelError(f"case_change_action is {action!r}; expected one of {', '.join(change)}")
+    stop = set(call.attribute("stopwords", ()))
+    fold: Callable[[str], str] = str
+    if not call.attribute("is_case_sensitive", 0):
+        fold, stop = str.lower, {word.lower() for word in stop}
+    kept = [change[action](item) for item in source.reshape(-1) if fold(item) not in stop]
+    lead = source.shape[:-1]
+    return make_texts(kept or [""], (*(1 for _ in lead), max(len(kept), 1)))

@@ -1,0 +1,151 @@
+"""Where operations run: on the device, or on the reference driver where the device lacks them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from wia._context import Context
+from wia._errors import UnimplementedError
+from wia._tensor import Tensor
+from wia.catalog import BY_NAME, Operation
+from wia.onnx._errors import UnsupportedError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["DEVICE", "HOST", "REFERENCE", "SHAPES", "Placer"]
+
+DEVICE, REFERENCE, SHAPES, HOST = "device", "reference", "shapes", "host"
+"""Where a node ran; SHAPES: on the reference driver, since it computes with sizes of tensors."""
+
+_SMALL = 1024
+"""Elements of a tensor that may be one of sizes."""
+_SIZE_DTYPES = ("int64", "int32", "bool")
+_CACHED = 256
+
+
+class Placer:
+    """Runs operations of the catalog.
+
+    Sizes of tensors and small constants stay on the reference driver, and so does what is computed
+    from nothing else: shapes, axes and the like, which the host needs soon. All other values stay
+    on the device; what the reference driver computes in its place comes back at once.
+    """
+
+    def __init__(self, device: Context, strict: bool) -> None:
+        own = device.device.driver_name != "reference"
+        self.device = device
+        self._own = Context("reference") if own else None
+        self.small = self._own or device
+        self.strict = strict
+        self.places: Counter[str] = Counter()
+        """Operations since they were last cleared, by place."""
+        self.operations: Counter[str] = Counter()
+        self._refused: set[object] = set()
+        self._moved: dict[int, tuple[Tensor, Tensor]] = {}
+        self._literals: dict[object, Tensor] = {}
+
+    def close(self) -> None:
+        """Gives up what was kept, and the context of the reference driver."""
+        self._moved.clear()
+        self._literals.clear()
+        if self._own is not None:
+            self._own.close()
+
+    # -- values -----------------------------------------------------------------------------------
+
+    def put(self, array: np.ndarray[Any, Any]) -> Tensor:
+        """A tensor for an array, where its values will be needed."""
+        small = array.size <= _SMALL and array.ndim <= 1 and array.dtype.name in _SIZE_DTYPES
+        return (self.small if small else self.device).tensor(array)
+
+    def literal(self, array: np.ndarray[Any, Any]) -> Tensor:
+        """A tensor of a few numbers that a lowering needs, made once."""
+        key = (array.dtype.name, array.shape, array.tobytes())
+        if key not in self._literals:
+            if len(self._literals) >= _CACHED:
+                self._literals.clear()
+                self._moved.clear()
+            self._literals[key] = self.keep(self.small.tensor(array))
+        return self._literals[key]
+
+    def keep(self, tensor: Tensor) -> Tensor:
+        """Marks a constant: where it has to be moved to the device, that is done once."""
+        self._moved[id(tensor)] = (tensor, tensor)
+        return tensor
+
+    def is_small(self, tensor: Tensor) -> bool:
+        """Whether a tensor is on the reference driver, as sizes are."""
+        return tensor.context is self.small
+
+    def to_device(self, tensor: Tensor) -> Tensor:
+        """The tensor, or a copy on the device."""
+        if tensor.context is self.device:
+            return tensor
+        kept = self._moved.get(id(tensor))
+        if kept is None:
+            return tensor.to(self.device)
+        if kept[1].context is not self.device:
+            self._moved[id(tensor)] = kept = (tensor, tensor.to(self.device))
+        return kept[1]
+
+    # -- operations -------------------------------------------------------------------------------
+
+    def run(
+        self, name: str, inputs: Sequence[Tensor | None], attributes: dict[str, Any]
+    ) -> tuple[Tensor, ...]:
+        """The outputs of an operation. Raises UnsupportedError where nobody has it."""
+        entry = _find(name, inputs)
+        self.operations[name] += 1
+        if self._own is None:
+            return self._execute(DEVICE, self.device, entry, inputs, attributes)
+        if inputs and all(tensor is None or tensor.context is self._own for tensor in inputs):
+            results = self._execute(SHAPES, self._own, entry, inputs, attributes)
+            return tuple(r if r.size <= _SMALL else r.to(self.device) for r in results)
+        signature = (name, *map(_describe, inputs), *sorted(map(str, attributes.items())))
+        if signature not in self._refused:
+            moved = [t if t is None else self.to_device(t) for t in inputs]
+            try:
+                return self._execute(DEVICE, self.device, entry, moved, attributes)
+            except UnsupportedError as error:
+                if self.strict:
+                    raise UnsupportedError(
+                        f"strict=True forbids the reference driver, and {error}"
+                    ) from None
+            self._refused.add(signature)
+        moved = [t if t is None else t.to(self._own) for t in inputs]
+        results = self._execute(REFERENCE, self._own, entry, moved, attributes)
+        return tuple(result.to(self.device) for result in results)
+
+    def _execute(
+        self,
+        place: str,
+        context: Context,
+        entry: Operation,
+        inputs: Sequence[Tensor | None],
+        attributes: dict[str, Any],
+    ) -> tuple[Tensor, ...]:
+        try:
+            results = tuple(context.execute(entry.name, inputs, **attributes))
+        except UnimplementedError as error:
+            raise UnsupportedError(str(error)) from None
+        self.places[place] += 1
+        return results
+
+
+def _find(name: str, inputs: Sequence[Tensor | None]) -> Operation:
+    entry = BY_NAME.get(name)
+    if entry is None:
+        raise UnsupportedError(f"WIA has no operation {name}")
+    lead = inputs[0 if entry.variadic else entry.lead] if inputs else None
+    if lead is not None and lead.dtype.name not in entry.dtypes:
+        raise UnsupportedError(
+            f"the operation {name} has no {lead.dtype}; it has {', '.join(entry.dtypes)}"
+        )
+    return entry
+
+
+def _describe(tensor: Tensor | None) -> str:
+    return "" if tensor is None else f"{tensor.dtype}{tensor.shape}"

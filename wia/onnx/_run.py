@@ -1,0 +1,192 @@
+"""Running graphs: node by node, each by its lowering or by the body that onnx gives for it."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from wia._errors import WiaError
+from wia.onnx._bodies import Bodies
+from wia.onnx._call import Call
+from wia.onnx._errors import ModelError, UnsupportedError, rename
+from wia.onnx._graph import Graph, Node, Reference
+from wia.onnx._place import HOST, Placer
+from wia.onnx._table import find_lowering
+from wia.onnx._values import Value, describe
+
+__all__ = ["NodeRecord", "Runtime", "Scope"]
+
+_MAX_DEPTH = 50
+
+
+class Scope:
+    """Values by name; those of the graphs around are seen too."""
+
+    __slots__ = ("_outer", "_values")
+
+    def __init__(self, outer: Scope | None = None) -> None:
+        self._outer = outer
+        self._values: dict[str, Value] = {}
+
+    def __getitem__(self, name: str) -> Value:
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope._values:
+                return scope._values[name]
+            scope = scope._outer
+        raise ModelError(f"There is no value named {name!r} at this place of the graph.")
+
+    def __setitem__(self, name: str, value: Value) -> None:
+        self._values[name] = value
+
+    def drop(self, names: Sequence[str]) -> None:
+        """Forgets values, so that their memory can be used again."""
+        for name in names:
+            self._values.pop(name, None)
+
+
+@dataclass(slots=True)
+class NodeRecord:
+    """What a node of the main graph did in the last run: operations by place, and its time."""
+
+    name: str
+    operator: str
+    places: Counter[str] = field(default_factory=Counter)
+    seconds: float = 0.0
+
+
+class Runtime:
+    """Runs graphs on a placer."""
+
+    def __init__(self, placer: Placer, functions: Bodies) -> None:
+        self.placer = placer
+        self._bodies = functions
+        self._scopes: list[Scope] = []
+        self._attributes: list[Mapping[str, Any]] = [{}]
+        self._constants: dict[int, dict[str, Value]] = {}
+
+    def run(
+        self, graph: Graph, inputs: Mapping[str, Value], records: list[NodeRecord] | None = None
+    ) -> list[Value]:
+        """The outputs of the main graph; records get one entry for each of its nodes."""
+        scope = Scope()
+        for name, value in inputs.items():
+            scope[name] = value
+        return self._run(graph, scope, records)
+
+    def run_inner(self, graph: Graph, inputs: Sequence[Value]) -> list[Value]:
+        """The outputs of a graph inside of the node that runs now."""
+        if len(inputs) != len(graph.inputs):
+            raise ModelError(
+                f"graph {graph.name!r} has {len(graph.inputs)} inputs and was given {len(inputs)}"
+            )
+        scope = Scope(self._scopes[-1])
+        for name, value in zip(graph.inputs, inputs, strict=True):
+            scope[name] = value
+        return self._run(graph, scope)
+
+    def constants(self, graph: Graph) -> dict[str, Value]:
+        """The constants of a graph, which are loaded once."""
+        found = self._constants.get(id(graph))
+        if found is None:
+            found = {name: self._constant(array) for name, array in graph.constants.items()}
+            self._constants[id(graph)] = found
+        return found
+
+    def _constant(self, array: Any) -> Value:
+        return array if array.dtype == object else self.placer.keep(self.placer.put(array))
+
+    def _run(
+        self, graph: Graph, scope: Scope, records: list[NodeRecord] | None = None
+    ) -> list[Value]:
+        if len(self._scopes) >= _MAX_DEPTH:
+            raise ModelError(f"Graphs and functions are nested more than {_MAX_DEPTH} deep.")
+        for name, value in self.constants(graph).items():
+            if name not in scope._values:  # an input with the name overrides the constant
+                scope[name] = value
+        self._scopes.append(scope)
+        try:
+            for node, last in zip(graph.nodes, graph.last, strict=True):
+                if records is None:
+                    self._run_node(node, scope)
+                else:
+                    records.append(self._record(node, scope))
+                scope.drop(last)
+            return [scope[name] for name in graph.outputs]
+        finally:
+            self._scopes.pop()
+
+    def _record(self, node: Node, scope: Scope) -> NodeRecord:
+        self.placer.places.clear()
+        start = time.perf_counter()
+        self._run_node(node, scope)
+        places = Counter(self.placer.places) or Counter({HOST: 1})
+        return NodeRecord(
+            node.name or next(filter(None, node.outputs), ""),
+            node.operator,
+            places,
+            time.perf_counter() - start,
+        )
+
+    def _run_node(self, node: Node, scope: Scope) -> None:
+        inputs = [scope[name] if name else None for name in node.inputs]
+        try:
+            outputs = self._compute(node, inputs)
+        except WiaError as error:
+            if getattr(error, "in_node", False):
+                raise
+            given = ", ".join(describe(value) for value in inputs)
+            named = rename(error, f"{node} with inputs ({given})")
+            named.in_node = True  # type: ignore[attr-defined]
+            raise named from error
+        for name, value in zip(node.outputs, outputs, strict=False):
+            if name:
+                scope[name] = value
+
+    def _compute(self, node: Node, inputs: list[Value]) -> Sequence[Value]:
+        attributes = self._resolve(node)
+        lowering = find_lowering(node)
+        refusal = UnsupportedError("WIA has no lowering for this operator")
+        if lowering is not None:
+            try:
+                result = lowering(Call(self, node, inputs, attributes))
+                return result if isinstance(result, tuple) else (result,)
+            except UnsupportedError as error:
+                if getattr(error, "in_node", False):
+                    raise
+                refusal = error
+            except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+                if isinstance(error, WiaError):
+                    raise
+                raise ModelError(f"{type(error).__name__}: {error}") from error
+        function = self._bodies.find(node, inputs, attributes)
+        if function is None:
+            raise refusal
+        graph = function.graph
+        scope = Scope()
+        padded = [*inputs, *[None] * (len(graph.inputs) - len(inputs))]
+        for name, value in zip(graph.inputs, padded, strict=False):
+            scope[name] = value
+        self._attributes.append({**function.defaults, **attributes})
+        try:
+            return self._run(graph, scope)
+        except UnsupportedError as error:
+            if node.schema is None:
+                raise
+            raise UnsupportedError(
+                f"{refusal}, and the body that onnx has fails: {error}"
+            ) from None
+        finally:
+            self._attributes.pop()
+
+    def _resolve(self, node: Node) -> dict[str, Any]:
+        """Attributes with those of the function around put in."""
+        outer = self._attributes[-1]
+        return {
+            name: outer[value.name] if isinstance(value, Reference) else value
+            for name, value in node.attributes.items()
+            if not (isinstance(value, Reference) and value.name not in outer)
+        }

@@ -1,0 +1,77 @@
+"""Values of a model: tensors of a device, strings, sequences and optionals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from wia._tensor import Tensor
+from wia.onnx._errors import ModelError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["Value", "check_size", "describe", "is_text", "load_tensor", "texts"]
+
+Value: TypeAlias = "Tensor | np.ndarray[Any, Any] | list[Any] | None"
+"""Strings are numpy arrays of objects, sequences lists, an optional without a value is None."""
+
+MAX_BYTES = 2**40
+"""No tensor of a model is larger: a shape that says so is damaged or hostile."""
+
+
+def is_text(value: object) -> bool:
+    """Whether a value is a tensor of strings."""
+    return getattr(getattr(value, "dtype", None), "kind", "") == "O"
+
+
+def texts(items: Any, shape: Sequence[int] | None = None) -> np.ndarray[Any, Any]:
+    """A tensor of strings."""
+    import numpy as np
+
+    array = np.asarray(items, dtype=object)
+    flat = [item.decode("utf-8") if isinstance(item, bytes) else str(item) for item in array.flat]
+    made = np.empty(len(flat), dtype=object)
+    made[:] = flat
+    return made.reshape(array.shape if shape is None else tuple(shape))
+
+
+def check_size(dims: Iterable[int], width: float, what: str) -> int:
+    """The number of elements. Raises ModelError for negative and for senseless sizes."""
+    sizes = tuple(dims)
+    if any(size < 0 for size in sizes):
+        raise ModelError(f"{what} has the shape {list(sizes)}; sizes are 0 or more.")
+    count = math.prod(sizes)
+    if count * width > MAX_BYTES:
+        raise ModelError(
+            f"{what} has the shape {list(sizes)}, {count} elements: more than {MAX_BYTES} bytes."
+        )
+    return count
+
+
+def load_tensor(proto: Any, folder: str = "") -> np.ndarray[Any, Any]:
+    """The array of a TensorProto. Raises ModelError if its data doesn't fit its shape."""
+    from onnx import TensorProto, numpy_helper
+
+    what = f"tensor {proto.name!r}"
+    if proto.data_location == TensorProto.EXTERNAL and not folder:
+        raise ModelError(f"{what} has its data in another file; load the model by its path.")
+    check_size(proto.dims, 0.25, what)
+    try:
+        array = numpy_helper.to_array(proto, folder)
+    except (ValueError, TypeError, KeyError, OSError, AttributeError, OverflowError) as error:
+        raise ModelError(f"{what} of the shape {list(proto.dims)} can't be read: {error}") from None
+    if array.dtype == object or array.dtype.kind in "SU":
+        return texts(array)
+    return array
+
+
+def describe(value: object) -> str:
+    """Dtype and shape for messages."""
+    if isinstance(value, list):
+        return f"sequence of {len(value)}" + (f" {describe(value[0])}" if value else "")
+    if value is None:
+        return "nothing"
+    name = "string" if is_text(value) else getattr(value, "dtype", type(value).__name__)
+    return f"{name}{list(getattr(value, 'shape', ()))}"
