@@ -15,6 +15,7 @@ from pycparser import CParser, c_ast
 
 import wia
 import wia.driver
+import wia.onnx
 import wia_conformance
 from wia._config import prefix
 
@@ -51,7 +52,9 @@ def test_program_prints_what_it_should(program: Path, tmp_path: Path) -> None:
         command = [built, "reference:0"]
     elif program.name in NEEDS and importlib.util.find_spec(NEEDS[program.name]) is None:
         pytest.skip(f"{NEEDS[program.name]} is not installed")
-    result = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    result = subprocess.run(
+        command, capture_output=True, text=True, check=True, timeout=120, cwd=tmp_path
+    )
     assert result.stdout == PRINTED[program.name]
     assert result.stderr == ""
 
@@ -148,13 +151,14 @@ def field_and_constant_names(declared: list[c_ast.Node]) -> Iterator[str]:
     [
         ("python.md", wia),
         ("python_driver.md", wia.driver),
+        ("onnx.md", wia.onnx),
         ("conformance.md", wia_conformance),
     ],
-    ids=["wia", "driver", "conformance"],
+    ids=["wia", "driver", "onnx", "conformance"],
 )
 def test_every_public_name_is_on_its_page(page: str, module: object) -> None:
     text = (ROOT / "docs" / "reference" / page).read_text(encoding="utf-8").split("Numba\n")[0]
-    part = text.partition("automodule:: wia.driver.numba")[0]  # a module of its own
+    part = re.split(r"automodule:: wia\.\w+\.\w+", text)[0]  # a module of its own
     shown = set(re.findall(r"(?:auto\w+|py:data):: (\w+)", part))
     elsewhere = {"DeviceFlag"} if module is wia.driver else set()
     assert shown - {"wia", "wia_conformance"} == set(vars(module)["__all__"]) - elsewhere

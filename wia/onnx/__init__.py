@@ -11,3 +11,7 @@ from wia.onnx._errors import ModelError, UnsupportedError
 from wia.onnx._session import InputInfo, Placement, Session, load
 
 __all__ = ["InputInfo", "ModelError", "Placement", "Session", "UnsupportedError", "load"]
+
+# Programs see the public name, in tracebacks too.
+for _public in (ModelError, UnsupportedError, Session, Placement, InputInfo):
+    _public.__module__ = __name__
