@@ -12,7 +12,7 @@ author = "the WIA authors"
 copyright = author
 version = release = importlib.metadata.version("wia")
 extensions = ["myst_parser", "generated_pages"]
-exclude_patterns = ["_ext", "_static", "snippets"]
+exclude_patterns = ["_ext", "_static", "snippets", "gallery/*_devices.md"]
 default_role = "code"
 highlight_language = "none"
 smartquotes = False

@@ -95,6 +95,24 @@ def test_agrees_with_numpy_by_hand(program: Program, on: str, tmp_path: Path) ->
     assert (np.abs(logits - by_hand) <= 2 * bound).all()
 
 
+def test_gallery(tmp_path: Path) -> None:
+    """The page shows what the command makes. Last digits may differ on another processor."""
+    shown = DIGITS.parents[1] / "docs" / "gallery"
+    devices = ["reference:0", "sample:0", "npu:0", "emulator:0"]
+    compare = [sys.executable, str(DIGITS / "compare.py")]
+    result = run(compare, *devices, "--output", tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert (tmp_path / "digits.svg").read_text() == (shown / "digits.svg").read_text()
+    made = (tmp_path / "digits_devices.md").read_text()
+    assert made == result.stdout
+    rows = [
+        [line.rsplit("|", 2)[0] for line in text.splitlines()]
+        for text in (made, (shown / "digits_devices.md").read_text())
+    ]
+    assert rows[0] == rows[1]
+    assert [row.split("`")[1] for row in rows[0][2:]] == devices
+
+
 def test_a_native_driver_needs_no_python(c_program: Program) -> None:
     """Without a Python library a native driver works, and a Python driver can't."""
     env = {**os.environ, "WIA_LIBPYTHON": "/there/is/none"}
