@@ -22,7 +22,7 @@ static inline wia_status_t wia__check_aliases(const char *name,
   *out_aliases = 0;
   for (uint32_t o = 0; o < output_count; o++) {
     const wia__tensor_t *output = operands[input_count + o];
-    if (!output->allocation) continue;
+    if (!output || !output->allocation) continue;
     const wia_status_t writable = wia__check_writable(output->allocation, "an output");
     if (__builtin_expect(writable != WIA_STATUS_OK, 0)) return writable;
     for (uint32_t i = 0; i < input_count + o; i++) {

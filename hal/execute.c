@@ -10,13 +10,13 @@ static wia_status_t place_operands(const wia__op_t *op, const void *inputs, uint
   if (input_count < op->min_input_count || input_count > op->max_input_count)
     return wia__fail(WIA_STATUS_INVALID_ARGUMENT, "%s has %u inputs; expected %u to %u", op->name,
                      input_count, op->min_input_count, op->max_input_count);
-  if (output_count != op->output_count)
+  if (output_count < op->min_output_count || output_count > op->output_count)
     return wia__fail(WIA_STATUS_INVALID_ARGUMENT, "%s has %u outputs; expected %u", op->name,
                      output_count, op->output_count);
   if (!inputs && input_count) return wia__null("inputs");
   if (!outputs) return wia__null("outputs");
   char *places = out_operands;
-  memset(places, 0, op->max_input_count * size);
+  memset(places, 0, (op->max_input_count + op->output_count) * size);
   if (input_count) memcpy(places, inputs, input_count * size);
   memcpy(places + op->max_input_count * size, outputs, output_count * size);
   return WIA_STATUS_OK;

@@ -9,6 +9,7 @@ A file whose text is the same is not touched.
 from __future__ import annotations
 
 import argparse
+import itertools
 from pathlib import Path
 
 from generator import c_calls, c_header, c_table, pages, python_api
@@ -18,11 +19,15 @@ from generator.model import OPERATIONS, Operation
 def checked_operations() -> tuple[Operation, ...]:
     """The entries, in the order of their numbers.
 
-    Raises ValueError when numbers have a gap or two entries share one.
+    Raises ValueError when two entries share a number or a name; numbers may have gaps.
     """
-    numbers = [operation.number for operation in OPERATIONS]
-    if numbers != list(range(1, len(numbers) + 1)):
-        raise ValueError(f"operations have the numbers {numbers}; expected 1 to {len(numbers)}")
+    for one, other in itertools.pairwise(OPERATIONS):
+        if one.number == other.number:
+            raise ValueError(f"{one.name} and {other.name} both have the number {one.number}")
+    names = sorted(operation.name for operation in OPERATIONS)
+    for name, other_name in itertools.pairwise(names):
+        if name == other_name:
+            raise ValueError(f"two operations have the name {name}")
     return OPERATIONS
 
 

@@ -89,7 +89,7 @@ static wia_status_t shapes_of(wia__group_t *build, const uint32_t *values, uint3
                               uint32_t n, bool inputs, wia_shape_t *out) {
   for (uint32_t i = 0; i < count; i++) {
     memset(&out[i], 0, sizeof out[i]);
-    if (inputs && values[i] == UINT32_MAX) continue;
+    if (values[i] == UINT32_MAX) continue;
     if (values[i] >= build->group.value_count) return bad("node", n, "names a value out of range");
     if (inputs && build->states[values[i]] == UNSET)
       return bad("node", n, "reads a value that no input is and no node before has written");
@@ -144,12 +144,16 @@ static wia_status_t take_attributes(wia__group_t *build, wia__node_t *node, uint
   return WIA_STATUS_OK;
 }
 
-/* The driver's form of the inputs has those left out, too. */
-static void take_inputs_of(wia__node_t *node) {
+/* The driver's form of the operands has those left out, too. */
+static void take_operands_of(wia__node_t *node) {
   for (uint32_t i = 0; i < node->op->max_input_count; i++)
     node->inputs[i] = i < node->node.input_count ? node->node.inputs[i] : UINT32_MAX;
+  for (uint32_t i = 0; i < node->op->output_count; i++)
+    node->outputs[i] = i < node->node.output_count ? node->node.outputs[i] : UINT32_MAX;
   node->node.inputs = node->inputs;
+  node->node.outputs = node->outputs;
   node->node.input_count = node->op->max_input_count;
+  node->node.output_count = node->op->output_count;
 }
 
 static wia_status_t take_node(wia__group_t *build, uint32_t n) {
@@ -163,10 +167,11 @@ static wia_status_t take_node(wia__group_t *build, uint32_t n) {
   if (node->node.op_name && strcmp(node->node.op_name, op->name))
     return bad("node", n, "has a number and a name of different operations");
   node->node.op_name = op->name;
-  if (node->node.input_count > op->max_input_count || node->node.output_count != op->output_count ||
-      !node->node.outputs || (node->node.input_count && !node->node.inputs))
+  if (node->node.input_count > op->max_input_count || node->node.output_count > op->output_count ||
+      node->node.output_count < op->min_output_count || !node->node.outputs ||
+      (node->node.input_count && !node->node.inputs))
     return bad("node", n, "has a wrong number of inputs or outputs");
-  take_inputs_of(node);
+  take_operands_of(node);
   status = take_attributes(build, node, n);
   wia_shape_t inputs[WIA_MAX_OPERANDS], given[WIA_MAX_OPERANDS], outputs[WIA_MAX_OPERANDS];
   if (!status)
@@ -174,11 +179,11 @@ static wia_status_t take_node(wia__group_t *build, uint32_t n) {
   if (!status)
     status = shapes_of(build, node->node.outputs, node->node.output_count, n, false, given);
   if (!status)
-    status = wia__infer(op, inputs, node->node.input_count, node->words, given,
-                        node->node.output_count, outputs);
+    status = wia__infer(op, inputs, node->node.input_count, node->words, given, op->output_count,
+                        outputs);
   if (status) return status;
   for (uint32_t i = 0; i < node->node.output_count; i++)
-    build->states[node->node.outputs[i]] = WRITTEN;
+    if (node->node.outputs[i] != UINT32_MAX) build->states[node->node.outputs[i]] = WRITTEN;
   build->node_pointers[n] = &node->node;
   return WIA_STATUS_OK;
 }

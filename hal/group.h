@@ -4,12 +4,12 @@
 
 #include "plan.h"
 
-/* A node of a checked group. As the driver gets it, it has all inputs of the catalog, UINT32_MAX for
- * those left out, and attributes in their one form. */
+/* A node of a checked group. As the driver gets it, it has all operands of the catalog, UINT32_MAX
+ * for those left out, and attributes in their one form. */
 typedef struct wia__node_t {
   wia_node_t node;
   const wia__op_t *op;
-  uint32_t inputs[WIA_MAX_OPERANDS];
+  uint32_t inputs[WIA_MAX_OPERANDS], outputs[WIA_MAX_OPERANDS];
   wia_scalar_t words[WIA__MAX_WORDS];
   wia_scalar_t scalars[WIA__MAX_SCALARS]; /* those that the node fixes, and defaults */
   int32_t places[WIA__MAX_SCALARS];       /* of its scalars among those of a launch; -1: fixed, and

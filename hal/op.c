@@ -26,10 +26,11 @@ static wia_status_t refuse_dtype(const wia__op_t *op, uint64_t dtypes, wia_dtype
 
 /* An input against its own dtypes, or against the one that leads. */
 static wia_status_t check_dtype(const wia__op_t *op, const wia_shape_t *inputs, uint32_t i) {
-  const wia_dtype_t dtype = inputs[i].dtype, expected = inputs[op->dtype_input].dtype;
+  const wia_dtype_t dtype = inputs[i].dtype;
   const uint64_t own = op->operand_dtypes ? op->operand_dtypes[i] : 0;
   if (own)
     return own >> dtype & 1 ? WIA_STATUS_OK : refuse_dtype(op, own, dtype, op->operand_names[i]);
+  const wia_dtype_t expected = inputs[op->dtype_input].dtype;
   if (!op->same_dtype || dtype == expected) return WIA_STATUS_OK;
   return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
                    "%s: %s is %s and %s is %s; dtypes must be equal, so cast one of them", op->name,
@@ -55,6 +56,7 @@ static wia_status_t check_inputs(const wia__op_t *op, const wia_shape_t *inputs,
     const wia_status_t status = is_absent(&inputs[i]) ? WIA_STATUS_OK : check_dtype(op, inputs, i);
     if (status) return status;
   }
+  if (op->dtype_input == WIA__NO_INPUT) return WIA_STATUS_OK; /* the first output leads */
   const wia_dtype_t dtype = inputs[op->dtype_input].dtype;
   return op->dtypes >> dtype & 1 ? WIA_STATUS_OK : refuse_dtype(op, op->dtypes, dtype, NULL);
 }
@@ -63,6 +65,11 @@ static wia_status_t check_given(const wia__op_t *op, const wia_shape_t *given,
                                 const wia_shape_t *expected) {
   for (uint32_t i = 0; i < op->output_count; i++) {
     const char *name = op->operand_names[op->max_input_count + i];
+    if (is_absent(&given[i])) {
+      if (i >= op->min_output_count) continue;
+      return wia__fail(WIA_STATUS_INVALID_ARGUMENT, "%s: the output %s can't be left out", op->name,
+                       name);
+    }
     if (given[i].dtype != expected[i].dtype)
       return wia__fail(WIA_STATUS_INVALID_ARGUMENT, "%s: the output %s is %s; expected %s",
                        op->name, name, wia_get_dtype_name(given[i].dtype),
@@ -85,6 +92,7 @@ wia_status_t wia__infer(const wia__op_t *op, const wia_shape_t *inputs, uint32_t
   if (status) return status;
   const wia_shape_t *outputs = given_count ? given : NULL;
   for (uint32_t i = 0; i < given_count; i++) {
+    if (is_absent(&given[i])) continue;
     status = wia__check_shape(given[i].dtype, given[i].shape, given[i].rank);
     if (status) return status;
   }
@@ -97,6 +105,8 @@ wia_status_t wia__infer(const wia__op_t *op, const wia_shape_t *inputs, uint32_t
                              .given = outputs,
                              .outputs = out_shapes};
   status = op->infer(&call);
+  if (!status && op->dtype_input == WIA__NO_INPUT && !(op->dtypes >> out_shapes[0].dtype & 1))
+    status = refuse_dtype(op, op->dtypes, out_shapes[0].dtype, NULL);
   if (!status && outputs) status = check_given(op, outputs, out_shapes);
   return status;
 }
@@ -109,7 +119,7 @@ static wia_status_t infer_outputs(wia_op_t number, const wia_shape_t *inputs, ui
   if (status) return status;
   if (!inputs && input_count) return wia__null("inputs");
   if (!out_shapes) return wia__null("out_shapes");
-  if (output_count != op->output_count)
+  if (output_count < op->min_output_count || output_count > op->output_count)
     return wia__fail(WIA_STATUS_INVALID_ARGUMENT, "%s has %u outputs; output_count is %u", op->name,
                      op->output_count, output_count);
   wia_scalar_t words[WIA__MAX_WORDS], scalars[WIA__MAX_SCALARS];
@@ -131,7 +141,8 @@ WIA_API wia_status_t wia_infer_outputs(wia_op_t op, const wia_shape_t *inputs, u
 wia_status_t wia__resolve_op(wia_op_t number, const wia__op_t **out_op) {
   *out_op = wia__get_op(number);
   if (*out_op) return WIA_STATUS_OK;
-  return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
-                   "op is %d; expected a constant WIA_OP_* of this library, which knows %u",
-                   (int)number, wia__op_count);
+  return wia__fail(
+      WIA_STATUS_INVALID_ARGUMENT,
+      "op is %d; expected a constant WIA_OP_* of this library, which knows %u operations",
+      (int)number, wia__op_count);
 }

@@ -2,6 +2,8 @@
 #ifndef WIA__OP_H
 #define WIA__OP_H
 
+#include <stdbool.h>
+
 #include "status.h"
 
 enum {
@@ -18,22 +20,24 @@ enum {
       2 /* one that the function in ops.h carries out: no list or request has it */
 };
 
+#define WIA__NO_INPUT UINT32_MAX
+
 /* An attribute, option or scalar. Attributes and options are kept as words: one for a single value,
  * `count` for a fixed list, 1 + `count` for a list of any length up to `count` (its length first,
  * -1 when it is not given). */
 typedef struct wia__attribute_spec_t {
   const char *name;
-  int32_t type;               /* WIA_ATTRIBUTE_INT64, _FLOAT64 or _DTYPE */
-  uint32_t count;             /* 1, or the (largest) length of the list */
-  uint32_t variable;          /* 1: a list of any length up to count */
-  uint32_t word;              /* the first one */
-  uint32_t field;             /* WIA__FIELD_*: the C type in the config struct */
-  uint32_t offset;            /* of the field */
-  uint32_t length_offset;     /* of the uint32_t that has the length of a variable list */
-  uint32_t zero_is_default;   /* a zero in the config struct (per list element) is the default */
-  uint32_t option;            /* WIA__OPTION_*; 0: an attribute */
-  const char *const *choices; /* of an option: what a request calls each value; 0 is NULL */
-  int64_t minimum, maximum;   /* of INT64 values; checked at the border */
+  int32_t type;                  /* WIA_ATTRIBUTE_INT64, _FLOAT64 or _DTYPE */
+  uint32_t count;                /* 1, or the (largest) length of the list */
+  uint32_t variable;             /* 1: a list of any length up to count */
+  uint32_t word;                 /* the first one */
+  uint32_t field;                /* WIA__FIELD_*: the C type in the config struct */
+  uint32_t offset;               /* of the field */
+  uint32_t length_offset;        /* of the uint32_t that has the length of a variable list */
+  uint32_t zero_is_default;      /* a zero in the config struct (per list element) is the default */
+  uint32_t option;               /* WIA__OPTION_*; 0: an attribute */
+  const char *const *choices;    /* of an option: what a request calls each value; 0 is NULL */
+  wia_scalar_t minimum, maximum; /* .f64 of FLOAT64 values, else .i64; checked at the border */
 } wia__attribute_spec_t;
 
 typedef struct wia__infer_t wia__infer_t;
@@ -45,13 +49,14 @@ typedef struct wia__op_t {
   wia_op_t op;
   const char *name, *family;
   wia__infer_fn_t infer;
-  uint64_t dtypes;                /* of the input that leads */
+  uint64_t dtypes;                /* of the operand that leads */
   const uint64_t *operand_dtypes; /* per input: dtypes of its own, or 0; NULL: none has them */
-  uint32_t dtype_input;           /* the one that leads: the first without dtypes of its own */
+  uint32_t dtype_input;           /* the one that leads: the first without dtypes of its own;
+                                     WIA__NO_INPUT: there is none, and the first output leads */
   uint32_t
       same_dtype; /* 1: all others without dtypes of their own have that of the one that leads */
   uint32_t min_input_count, max_input_count; /* inputs beyond the first number may be left out */
-  uint32_t output_count;
+  uint32_t min_output_count, output_count;   /* outputs beyond the first number may be left out */
   uint32_t attribute_count, scalar_count, word_count;
   const wia__attribute_spec_t *attributes, *scalars; /* a scalar's word is its index */
   const wia_scalar_t *default_words, *default_scalars;
@@ -64,24 +69,33 @@ struct wia__infer_t {
   const wia__op_t *op;
   const wia_shape_t *inputs; /* left out: all zero (dtype WIA_DTYPE_NONE) */
   uint32_t input_count;      /* up to op->max_input_count; the rest is left out */
-  uint32_t given_count;      /* 0, or op->output_count */
+  uint32_t given_count;      /* 0, or op->output_count; one that is left out is all zero */
   const wia_scalar_t *words;
   const wia_shape_t *given; /* the outputs that the caller has: for rules whose result is the
                                caller's choice (reshape without its attribute); NULL in a query */
   wia_shape_t *outputs;
 };
 
-/* Made by the generator: the table, in the order of numbers. wia__get_op: NULL for a number that is
- * none. */
+/* Made by the generator: the table, in the order of numbers, which have gaps; and by number up to
+ * the last one, where in the table it is, plus 1. wia__get_op: NULL for a number that is none. */
 extern const wia__op_t wia__ops[];
 extern const uint32_t wia__op_count;
+extern const uint16_t wia__op_places[];
+extern const wia_op_t wia__op_last;
 const wia__op_t *wia__get_op(wia_op_t op);
 /* The same, and fails with INVALID_ARGUMENT. */
 wia_status_t wia__resolve_op(wia_op_t op, const wia__op_t **out_op);
 
+/* Whether an operand, counted over inputs and then outputs, may be left out. */
+static inline bool wia__is_optional(const wia__op_t *op, uint32_t i) {
+  return i < op->max_input_count ? i >= op->min_input_count
+                                 : i - op->max_input_count >= op->min_output_count;
+}
+
 /* Reads attributes in a rule by name (rules run on a miss only). An unknown name asserts. A list of
- * any length that is not given is NULL. */
+ * any length that is not given is NULL. Elements of a FLOAT64 list are in .f64. */
 int64_t wia__attribute(const wia__infer_t *call, const char *name);
+double wia__attribute_f64(const wia__infer_t *call, const char *name);
 const wia_scalar_t *wia__attribute_list(const wia__infer_t *call, const char *name,
                                         uint32_t *out_count);
 
@@ -96,19 +110,20 @@ wia_status_t wia__words_of_config(const wia__op_t *op, const void *config, wia_s
 wia_status_t wia__words_of_attributes(const wia__op_t *op, const wia_attribute_t *attributes,
                                       uint32_t count, wia_scalar_t *words, wia_scalar_t *scalars);
 
-/* Counts, dtypes, then the rule, then (if outputs are given) that they are what the rule says. */
+/* Counts, dtypes, then the rule, then (if outputs are given, op->output_count of them) that they are
+ * what the rule says. */
 wia_status_t wia__infer(const wia__op_t *op, const wia_shape_t *inputs, uint32_t input_count,
                         const wia_scalar_t *words, const wia_shape_t *given, uint32_t given_count,
                         wia_shape_t *out_shapes);
 
 /* Runs an operation on tensor handles: the body of every generated function in ops.h. operands are
- * op->max_input_count inputs (NULL: left out), then the outputs. */
+ * op->max_input_count inputs, then op->output_count outputs (NULL: left out). */
 wia_status_t wia__run(const char *function, wia_context_t *context, const wia__op_t *op,
                       const wia_tensor_t *operands, const void *config, wia_stream_t *stream);
 
 /* The same for an operation whose inputs are a list, between wia__enter and wia__exit. */
 wia_status_t wia__run_list(wia_context_t *context, const wia__op_t *op, const wia_tensor_t *inputs,
-                           uint32_t input_count, wia_tensor_t output, const void *config,
+                           uint32_t input_count, const wia_tensor_t *outputs, const void *config,
                            wia_stream_t *stream);
 
 #endif

@@ -16,20 +16,26 @@ static bool is_dtype(const wia__attribute_spec_t *spec) {
 }
 
 static wia_status_t check_range(const wia__op_t *op, const wia__attribute_spec_t *spec,
-                                uint32_t index, int64_t value) {
-  if (value >= spec->minimum && value <= spec->maximum) return WIA_STATUS_OK;
+                                uint32_t index, wia_scalar_t word) {
+  const int64_t value = word.i64, minimum = spec->minimum.i64, maximum = spec->maximum.i64;
   char element[16] = "";
   if (spec->count > 1) snprintf(element, sizeof element, "[%u]", index);
+  if (spec->type == WIA_ATTRIBUTE_FLOAT64) {
+    if (word.f64 >= spec->minimum.f64 && word.f64 <= spec->maximum.f64) return WIA_STATUS_OK;
+    return wia__fail(WIA_STATUS_INVALID_ARGUMENT, "%s: %s%s is %g; expected %g to %g", op->name,
+                     spec->name, element, word.f64, spec->minimum.f64, spec->maximum.f64);
+  }
+  if (value >= minimum && value <= maximum) return WIA_STATUS_OK;
   if (is_dtype(spec))
     return wia__fail(WIA_STATUS_INVALID_ARGUMENT, "%s: %s is %" PRId64 ", which is no dtype",
                      op->name, spec->name, value);
-  if (spec->maximum == INT64_MAX)
+  if (maximum == INT64_MAX)
     return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
                      "%s: %s%s is %" PRId64 "; expected %" PRId64 " or more", op->name, spec->name,
-                     element, value, spec->minimum);
+                     element, value, minimum);
   return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
                    "%s: %s%s is %" PRId64 "; expected %" PRId64 " to %" PRId64, op->name,
-                   spec->name, element, value, spec->minimum, spec->maximum);
+                   spec->name, element, value, minimum, maximum);
 }
 
 static wia_status_t check_length(const wia__op_t *op, const wia__attribute_spec_t *spec,
@@ -50,9 +56,9 @@ static size_t field_size(uint32_t field) {
   return field == WIA__FIELD_U32 || field == WIA__FIELD_I32 ? 4 : 8;
 }
 
-/* An unsigned value above the range of int64_t reads as negative, which no unsigned field allows.
- */
-static int64_t read_integer(const unsigned char *bytes, uint32_t field) {
+/* A double as it is, an integer as int64_t: an unsigned value above its range reads as negative,
+ * which no unsigned field allows. */
+static int64_t read_bits(const unsigned char *bytes, uint32_t field) {
   uint32_t narrow;
   int64_t wide;
   if (field == WIA__FIELD_U32 || field == WIA__FIELD_I32) {
@@ -63,7 +69,7 @@ static int64_t read_integer(const unsigned char *bytes, uint32_t field) {
   return wide;
 }
 
-static void write_integer(unsigned char *bytes, uint32_t field, int64_t value) {
+static void write_bits(unsigned char *bytes, uint32_t field, int64_t value) {
   memcpy(bytes, &value, field_size(field)); /* little endian: the low half comes first */
 }
 
@@ -78,7 +84,7 @@ static void write_defaults(const wia__op_t *op, unsigned char *bytes) {
       memcpy(bytes + spec->length_offset, &length, sizeof length);
     }
     for (uint32_t j = 0; j < spec->count; j++)
-      write_integer(bytes + spec->offset + j * field_size(spec->field), spec->field, word[j].i64);
+      write_bits(bytes + spec->offset + j * field_size(spec->field), spec->field, word[j].i64);
   }
   for (uint32_t i = 0; i < op->scalar_count; i++) {
     const wia__attribute_spec_t *spec = &op->scalars[i];
@@ -102,10 +108,9 @@ static wia_status_t read_attribute(const wia__op_t *op, const wia__attribute_spe
     defaults++;
   }
   for (uint32_t i = 0; i < spec->count; i++) {
-    int64_t value = i < count ? read_integer(bytes + spec->offset + i * size, spec->field) : 0;
-    if (i < count && value == 0 && spec->zero_is_default) value = defaults[i].i64;
-    word[i].i64 = value;
-    const wia_status_t status = i < count ? check_range(op, spec, i, value) : WIA_STATUS_OK;
+    word[i].i64 = i < count ? read_bits(bytes + spec->offset + i * size, spec->field) : 0;
+    if (i < count && word[i].i64 == 0 && spec->zero_is_default) word[i] = defaults[i];
+    const wia_status_t status = i < count ? check_range(op, spec, i, word[i]) : WIA_STATUS_OK;
     if (status) return status;
   }
   memset(bytes + spec->offset, 0, spec->count * size);
@@ -211,9 +216,13 @@ static wia_status_t read_list(const wia__op_t *op, const wia__attribute_spec_t *
   for (uint32_t i = 0; !status && i < given->count; i++) {
     if (is_dtype(spec))
       word[i].i64 = ((const int32_t *)given->data)[i];
+    else if (given->type == WIA_ATTRIBUTE_FLOAT64)
+      word[i].f64 = ((const double *)given->data)[i];
+    else if (spec->type == WIA_ATTRIBUTE_FLOAT64)
+      word[i].f64 = (double)((const int64_t *)given->data)[i];
     else
       word[i].i64 = ((const int64_t *)given->data)[i];
-    status = check_range(op, spec, i, word[i].i64);
+    status = check_range(op, spec, i, word[i]);
   }
   return status;
 }
@@ -233,7 +242,7 @@ wia_status_t wia__words_of_attributes(const wia__op_t *op, const wia_attribute_t
     bool scalar;
     const wia__attribute_spec_t *spec = find_spec(op, given->name, &scalar);
     if (!spec) return unknown_attribute(op, given->name);
-    const bool whole = scalar && given->type == WIA_ATTRIBUTE_INT64;
+    const bool whole = spec->type == WIA_ATTRIBUTE_FLOAT64 && given->type == WIA_ATTRIBUTE_INT64;
     if (given->type != spec->type && !whole) return wrong_type(op, spec, given->type);
     if (!given->data && given->count)
       return wia__fail(WIA_STATUS_INVALID_ARGUMENT, "%s: %s has no data", op->name, spec->name);

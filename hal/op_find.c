@@ -6,7 +6,8 @@
 #include "op.h"
 
 const wia__op_t *wia__get_op(wia_op_t op) {
-  return op >= 1 && (uint32_t)op <= wia__op_count ? &wia__ops[op - 1] : NULL;
+  const uint32_t place = op >= 1 && op <= wia__op_last ? wia__op_places[op] : 0;
+  return place ? &wia__ops[place - 1] : NULL;
 }
 
 static wia_status_t get_info(wia_op_t op, wia_op_info_t *out_info) {
@@ -15,8 +16,8 @@ static wia_status_t get_info(wia_op_t op, wia_op_info_t *out_info) {
   const wia__op_t *entry = wia__get_op(op);
   if (!entry)
     return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
-                     "op is %d, which is no operation; expected a WIA_OP_* number, 1 to %u", op,
-                     wia__op_count);
+                     "op is %d, which is no operation; expected a WIA_OP_* number, 1 to %d", op,
+                     wia__op_last);
   const wia_op_info_t info = {
       .struct_size = sizeof info,
       .op = op,
@@ -27,6 +28,7 @@ static wia_status_t get_info(wia_op_t op, wia_op_info_t *out_info) {
       .output_count = entry->output_count,
       .dtype_input = entry->dtype_input,
       .dtypes = entry->dtypes,
+      .min_output_count = entry->min_output_count,
   };
   wia__write_struct(out_info, &info, sizeof info);
   return WIA_STATUS_OK;

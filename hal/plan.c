@@ -35,7 +35,7 @@ wia__plan_t *wia__create_plan(wia__device_t *device, const char *name,
   plan->writes_nothing = 1;
   for (uint32_t i = 0; i < input_count + output_count; i++) {
     plan->layouts[i] = layouts[i];
-    if (i >= input_count && layouts[i]->element_count) plan->writes_nothing = 0;
+    if (i >= input_count && layouts[i] && layouts[i]->element_count) plan->writes_nothing = 0;
     if (layouts[i]) wia__retain(&wia__layout_of(layouts[i])->object);
   }
   return plan;
@@ -115,8 +115,8 @@ static void use_kernel(wia__plan_t *plan) {
 wia_status_t wia__prepare_plan(wia__plan_t *plan, const wia_request_t *request,
                                const wia__class_t *class) {
   wia_status_t status = WIA_STATUS_OK;
-  for (uint32_t i = 0; i < plan->output_count && !status; i++)
-    status = check_output(plan, plan->layouts[plan->input_count + i]);
+  for (uint32_t i = plan->input_count; i < plan->input_count + plan->output_count && !status; i++)
+    if (plan->layouts[i]) status = check_output(plan, plan->layouts[i]);
   if (!status && class) plan->shared = wia__find_kernel(plan->device, class);
   plan->inherited = plan->shared != NULL;
   if (!status && !plan->shared) status = ask_driver(plan, request, class);

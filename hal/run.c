@@ -19,14 +19,14 @@ static wia_status_t refuse_operand(const wia__op_t *op, const wia__device_t *dev
                    op->operand_names[i], tensor->device->name, device->name);
 }
 
-/* Looks handles up; left-out inputs become NULL. *out_pending: some memory has work in flight. */
+/* Looks handles up; what is left out becomes NULL. *out_pending: some memory has work in flight. */
 static inline wia_status_t gather(const wia__op_t *op, const wia__device_t *device,
                                   const wia_tensor_t *handles, const wia__tensor_t **operands,
                                   bool *out_pending) {
-  const uint32_t input_count = op->max_input_count, count = input_count + op->output_count;
+  const uint32_t count = op->max_input_count + op->output_count;
   bool pending = false;
   for (uint32_t i = 0; i < count; i++) {
-    if (!handles[i] && i >= op->min_input_count && i < input_count) {
+    if (!handles[i] && wia__is_optional(op, i)) {
       operands[i] = NULL;
       continue;
     }
@@ -219,8 +219,7 @@ static wia_status_t attempt_views(const wia__call_t *call, wia__plan_t **made, b
   wia_status_t status = find_device(call, &device);
   for (uint32_t i = 0; i < count && !status; i++) {
     const wia_view_t *view = &call->views[i];
-    if (view->dtype == WIA_DTYPE_NONE && i >= op->min_input_count && i < op->max_input_count)
-      continue;
+    if (view->dtype == WIA_DTYPE_NONE && wia__is_optional(op, i)) continue;
     status = wia__view_memory(device, view, op->operand_names[i], &tensors[i]);
     if (status) break;
     operands[i] = &tensors[i];
@@ -271,7 +270,7 @@ static wia_status_t run_configured(const wia__call_t *call, const void *config) 
 }
 
 wia_status_t wia__run_list(wia_context_t *context, const wia__op_t *op, const wia_tensor_t *inputs,
-                           uint32_t input_count, wia_tensor_t output, const void *config,
+                           uint32_t input_count, const wia_tensor_t *outputs, const void *config,
                            wia_stream_t *stream) {
   if (!inputs && input_count) return wia__null("inputs");
   if (input_count < op->min_input_count || input_count > op->max_input_count)
@@ -279,7 +278,7 @@ wia_status_t wia__run_list(wia_context_t *context, const wia__op_t *op, const wi
                      op->name, input_count, op->min_input_count, op->max_input_count);
   wia_tensor_t operands[WIA_MAX_OPERANDS] = {NULL};
   memcpy(operands, inputs, input_count * sizeof *inputs);
-  operands[op->max_input_count] = output;
+  memcpy(operands + op->max_input_count, outputs, op->output_count * sizeof *outputs);
   const wia__call_t call = {context, op, operands, NULL, op->default_words, op->default_scalars,
                             stream};
   return config ? run_configured(&call, config) : wia__run_call(&call);

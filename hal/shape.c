@@ -17,6 +17,10 @@ int64_t wia__attribute(const wia__infer_t *call, const char *name) {
   return call->words[find_spec(call->op, name)->word].i64;
 }
 
+double wia__attribute_f64(const wia__infer_t *call, const char *name) {
+  return call->words[find_spec(call->op, name)->word].f64;
+}
+
 const wia_scalar_t *wia__attribute_list(const wia__infer_t *call, const char *name,
                                         uint32_t *out_count) {
   const wia__attribute_spec_t *spec = find_spec(call->op, name);
@@ -40,6 +44,16 @@ const char *wia__format_shape(char *text, const int64_t *shape, uint32_t rank) {
 
 wia_status_t wia__set_output(const wia__infer_t *call, wia_dtype_t dtype, const int64_t *shape,
                              uint32_t rank) {
+  return wia__set_output_at(call, 0, dtype, shape, rank);
+}
+
+wia_status_t wia__set_output_like(const wia__infer_t *call, uint32_t input) {
+  call->outputs[0] = call->inputs[input];
+  return WIA_STATUS_OK;
+}
+
+wia_status_t wia__set_output_at(const wia__infer_t *call, uint32_t index, wia_dtype_t dtype,
+                                const int64_t *shape, uint32_t rank) {
   char text[WIA__SHAPE_TEXT];
   assert(rank <= WIA_MAX_RANK); /* no rule makes more dimensions than an operand has */
   uint64_t count = 1;
@@ -55,7 +69,7 @@ wia_status_t wia__set_output(const wia__infer_t *call, wia_dtype_t dtype, const 
                      call->op->name, wia__format_shape(text, shape, rank));
   wia_shape_t output = {.dtype = dtype, .rank = rank};
   if (rank) memcpy(output.shape, shape, rank * sizeof *shape);
-  call->outputs[0] = output;
+  call->outputs[index] = output;
   return WIA_STATUS_OK;
 }
 

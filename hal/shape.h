@@ -6,10 +6,9 @@
 #ifndef WIA__SHAPE_H
 #define WIA__SHAPE_H
 
-#include <stdbool.h>
-
 #include "op.h"
 
+wia_status_t wia__infer_same(const wia__infer_t *call);
 wia_status_t wia__infer_elementwise(const wia__infer_t *call);
 wia_status_t wia__infer_compare(const wia__infer_t *call);
 wia_status_t wia__infer_cast(const wia__infer_t *call);
@@ -39,9 +38,15 @@ static inline bool wia__has_input(const wia__infer_t *call, uint32_t index) {
   return index < call->input_count && call->inputs[index].dtype != WIA_DTYPE_NONE;
 }
 
-/* Writes the one output, after the check that every result needs: that its bytes can be counted. */
+/* Writes the first output, or the one of an index, after the check that every result needs: that its
+ * bytes can be counted. */
 wia_status_t wia__set_output(const wia__infer_t *call, wia_dtype_t dtype, const int64_t *shape,
                              uint32_t rank);
+wia_status_t wia__set_output_at(const wia__infer_t *call, uint32_t index, wia_dtype_t dtype,
+                                const int64_t *shape, uint32_t rank);
+
+/* The first output is like an input. */
+wia_status_t wia__set_output_like(const wia__infer_t *call, uint32_t input);
 
 /* That an input has a rank in a range; exactly a shape; a dtype. */
 wia_status_t wia__expect_rank(const wia__infer_t *call, uint32_t index, uint32_t minimum,

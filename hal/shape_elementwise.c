@@ -1,6 +1,8 @@
 /* shape_elementwise.c: rules of operations on each element alone. */
 #include "shape.h"
 
+wia_status_t wia__infer_same(const wia__infer_t *call) { return wia__set_output_like(call, 0); }
+
 /* The shape of all inputs together. */
 static wia_status_t broadcast_inputs(const wia__infer_t *call, wia_shape_t *out_result) {
   const wia__op_t *op = call->op;

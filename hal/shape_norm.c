@@ -1,11 +1,6 @@
 /* shape_norm.c: rules of softmax and of normalisations. */
 #include "shape.h"
 
-static wia_status_t same_shape(const wia__infer_t *call) {
-  const wia_shape_t *input = &call->inputs[0];
-  return wia__set_output(call, input->dtype, input->shape, input->rank);
-}
-
 static wia_status_t read_axis(const wia__infer_t *call, uint32_t *out_axis) {
   return wia__expect_axis(call, "axis", wia__attribute(call, "axis"), call->inputs[0].rank,
                           out_axis);
@@ -14,7 +9,7 @@ static wia_status_t read_axis(const wia__infer_t *call, uint32_t *out_axis) {
 wia_status_t wia__infer_softmax(const wia__infer_t *call) {
   uint32_t axis;
   const wia_status_t status = read_axis(call, &axis);
-  return status ? status : same_shape(call);
+  return status ? status : wia__set_output_like(call, 0);
 }
 
 wia_status_t wia__infer_layer_norm(const wia__infer_t *call) {
@@ -24,12 +19,12 @@ wia_status_t wia__infer_layer_norm(const wia__infer_t *call) {
   for (uint32_t i = 1; !status && i < call->input_count; i++)
     if (wia__has_input(call, i))
       status = wia__expect_shape(call, i, input->shape + axis, input->rank - axis);
-  return status ? status : same_shape(call);
+  return status ? status : wia__set_output_like(call, 0);
 }
 
 wia_status_t wia__infer_batch_norm(const wia__infer_t *call) {
   wia_status_t status = wia__expect_rank(call, 0, 2, WIA_MAX_RANK);
   for (uint32_t i = 1; !status && i < call->input_count; i++)
     if (wia__has_input(call, i)) status = wia__expect_shape(call, i, call->inputs[0].shape + 1, 1);
-  return status ? status : same_shape(call);
+  return status ? status : wia__set_output_like(call, 0);
 }

@@ -124,7 +124,9 @@ static void find_lives(const wia__group_t *group, life_t *lives) {
     for (uint32_t i = 0; i < node->input_count; i++) {
       if (node->inputs[i] != UINT32_MAX) lives[node->inputs[i]].reader = (int32_t)n;
     }
-    for (uint32_t o = 0; o < node->output_count; o++) lives[node->outputs[o]].writer = (int32_t)n;
+    for (uint32_t o = 0; o < node->output_count; o++) {
+      if (node->outputs[o] != UINT32_MAX) lives[node->outputs[o]].writer = (int32_t)n;
+    }
   }
 }
 
@@ -137,6 +139,7 @@ static wia_status_t place_values(const wia__group_t *group, uint64_t alignment, 
   for (uint32_t n = 0; n < group->group.node_count; n++) {
     const wia_node_t *node = &group->nodes[n].node;
     for (uint32_t o = 0; o < node->output_count; o++) {
+      if (node->outputs[o] == UINT32_MAX) continue;
       life_t *life = &lives[node->outputs[o]];
       const wia_tensor_layout_t *layout = group->values[node->outputs[o]].layout;
       if (life->operand != NEVER || !layout->element_count) continue;

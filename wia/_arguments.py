@@ -19,6 +19,8 @@ __all__ = [
     "as_int",
     "as_list",
     "as_number",
+    "as_numbers",
+    "as_outputs",
     "explain",
     "make_config",
     "need_out",
@@ -59,12 +61,27 @@ def as_list(op: str, name: str, value: object, length: int) -> list[int]:
     items = [as_int(op, name, item) for item in value]
     if length == 4 and len(items) == 2:
         items = items * 2
+    _check_length(op, name, value, items, length)
+    return items
+
+
+def as_numbers(op: str, name: str, value: object, length: int) -> list[float]:
+    """A list of numbers; length as in as_list()."""
+    if value is None and length == 0:
+        return []
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        return [as_number(op, name, value)] * max(length, 1)
+    items = [as_number(op, name, item) for item in value]
+    _check_length(op, name, value, items, length)
+    return items
+
+
+def _check_length(op: str, name: str, value: object, items: Sequence[object], length: int) -> None:
     if length and len(items) != length:
         raise InvalidArgumentError(
             f"{op} was given {name}={value!r} with {len(items)} elements; expected {length}, or a "
-            "single integer for all of them."
+            "single number for all of them."
         )
-    return items
 
 
 def as_choice(op: str, name: str, value: object, choices: Mapping[str, int]) -> int:
@@ -74,6 +91,22 @@ def as_choice(op: str, name: str, value: object, choices: Mapping[str, int]) -> 
             f"{op} was given {name}={value!r}; expected one of {', '.join(map(repr, choices))}."
         )
     return choices[value]
+
+
+def as_outputs(op: str, out: Any, count: int) -> tuple[Any, ...]:
+    """The outputs of an operation that has several."""
+    from wia._tensor import Tensor
+
+    items = tuple(out) if isinstance(out, Sequence) else ()
+    if len(items) == count and all(isinstance(item, Tensor) for item in items):
+        return items
+    given = type(out).__qualname__
+    if items:
+        given += f" of {', '.join(type(item).__qualname__ for item in items)}"
+    raise ArgumentTypeError(
+        f"{op} was given a {given} as out; expected a tuple of {count} wia.Tensor. execute() takes "
+        "None for an output that may be left out."
+    )
 
 
 def as_handles(op: str, inputs: Sequence[Tensor]) -> Any:
@@ -87,31 +120,21 @@ def as_handles(op: str, inputs: Sequence[Tensor]) -> Any:
     raise ArgumentTypeError(f"{op} was given a {given} as inputs; expected a list of wia.Tensor.")
 
 
-_COUNTS = {
-    "axes": "axis_count",
-    "ends": "end_count",
-    "pads": "pad_count",
-    "perm": "perm_count",
-    "starts": "start_count",
-    "steps": "step_count",
-}
-
-
 @cache
 def _struct(config: str) -> tuple[Any, int]:
     """The pointer type of a struct, and its size."""
     return ffi.typeof(f"{config} *"), ffi.sizeof(config)
 
 
-def make_config(config: str, **fields: Any) -> Any:
-    """A config struct. A list of any length fills the field and the count beside it.
+def make_config(config: str, counts: Mapping[str, str], **fields: Any) -> Any:
+    """A config struct. ``counts`` names the field that has the length of a list, by the list.
 
     A value that its field can't hold raises InvalidArgumentError.
     """
     pointer, size = _struct(config)
     fields["struct_size"] = size
-    for name in _COUNTS.keys() & fields.keys():
-        fields[_COUNTS[name]] = len(fields[name])
+    for name, count in counts.items():
+        fields[count] = len(fields[name])
     try:
         return ffi.new(pointer, fields)
     except (IndexError, OverflowError) as error:
@@ -128,9 +151,9 @@ def need_out(op: str, scalar: str, value: float) -> None:
         )
 
 
-def refuse_both(op: str, name: str, out: object) -> None:
+def refuse_both(op: str, name: str, value: object, out: object) -> None:
     """Raises if an argument that describes the output comes together with an output."""
-    if out is not None:
+    if value is not None and out is not None:
         raise InvalidArgumentError(
             f"{op} was given both {name} and out; expected one of them: out has a {name} already."
         )

@@ -76,7 +76,7 @@ def _fill(attribute: Any, op: str, name: str, kind: str, value: object) -> Any:
         try:
             data = ffi.new("double[]" if kind == "float" else "int64_t[]", items)
         except (TypeError, OverflowError):
-            wanted = "a number" if kind == "float" else "an integer or a sequence of integers"
+            wanted = "a number or numbers" if kind == "float" else "an integer or integers"
             raise ArgumentTypeError(
                 f"{op} was given {name}={value!r}; expected {wanted}."
             ) from None

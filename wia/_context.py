@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar, overload
 
 from wia import _device
 from wia._attributes import find_operation, pack_attributes
@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 __all__ = ["Context"]
 
 _CACHE_SIZE = 4096
+
+Output = TypeVar("Output", Tensor, Tensor | None)
+"""A tensor for an output, or None for one that is left out."""
+Described = tuple[tuple[int, ...], int]
+"""Shape and dtype number of a tensor to be."""
 
 
 class Context(Resource, Operations):
@@ -58,7 +63,7 @@ class Context(Resource, Operations):
         check(lib.wia_create_context(out, device.id))
         super().__init__(out[0])
         self._device = device
-        self._inferred: dict[object, tuple[tuple[int, ...], int]] = {}
+        self._inferred: dict[object, tuple[Described, ...]] = {}
 
     @property
     def device(self) -> Device:
@@ -121,7 +126,7 @@ class Context(Resource, Operations):
         self,
         op: str | int,
         inputs: Sequence[Tensor | None],
-        outputs: Sequence[Tensor],
+        outputs: Sequence[Tensor | None],
         **attributes: object,
     ) -> Plan:
         """Prepares an operation once for these layouts, to be run many times."""
@@ -131,19 +136,44 @@ class Context(Resource, Operations):
         """An empty group: operations are added to it, and its plan runs them all."""
         return Group(self)
 
+    @overload
     def execute(
         self,
         op: str | int,
         inputs: Sequence[Tensor | None],
-        outputs: Sequence[Tensor] | None = None,
+        outputs: None = None,
         *,
         stream: Stream | None = None,
         **attributes: object,
-    ) -> Sequence[Tensor]:
-        """Runs any operation by name or number, and returns the outputs; None makes new ones."""
+    ) -> Sequence[Tensor]: ...
+
+    @overload
+    def execute(
+        self,
+        op: str | int,
+        inputs: Sequence[Tensor | None],
+        outputs: Sequence[Output],
+        *,
+        stream: Stream | None = None,
+        **attributes: object,
+    ) -> Sequence[Output]: ...
+
+    def execute(
+        self,
+        op: str | int,
+        inputs: Sequence[Tensor | None],
+        outputs: Sequence[Tensor | None] | None = None,
+        *,
+        stream: Stream | None = None,
+        **attributes: object,
+    ) -> Sequence[Tensor | None]:
+        """Runs any operation by name or number, and returns the outputs; None makes all of them.
+
+        An input or output that may be left out is None in its list.
+        """
         entry = find_operation(op)
         if outputs is None:
-            outputs = [self._new_output(entry.number, tuple(inputs), attributes)]
+            outputs = self._new_outputs(entry.number, tuple(inputs), attributes)
         packed, count, kept = pack_attributes(entry, attributes)
         given = handles(inputs)
         made = handles(outputs)
@@ -175,8 +205,26 @@ class Context(Resource, Operations):
 
         What the rules said is remembered for calls without attributes.
         """
+        return allocate(self, *self._find_outputs(op, inputs, attributes)[0])
+
+    def _new_outputs(
+        self,
+        op: int,
+        inputs: tuple[Tensor | None, ...],
+        attributes: Mapping[str, object] | None = None,
+    ) -> tuple[Tensor, ...]:
+        """The same for all outputs."""
+        found = self._find_outputs(op, inputs, attributes)
+        return tuple(allocate(self, *described) for described in found)
+
+    def _find_outputs(
+        self,
+        op: int,
+        inputs: tuple[Tensor | None, ...],
+        attributes: Mapping[str, object] | None,
+    ) -> tuple[Described, ...]:
         if attributes:
-            return allocate(self, *self._infer(op, inputs, attributes))
+            return self._infer(op, inputs, attributes)
         key = (op, *[t if t is None else (t._code, t._shape) for t in inputs])
         found = self._inferred.get(key)
         if found is None:
@@ -184,23 +232,25 @@ class Context(Resource, Operations):
             if len(self._inferred) >= _CACHE_SIZE:
                 self._inferred.clear()
             self._inferred[key] = found
-        return allocate(self, *found)
+        return found
 
     def _infer(
         self, op: int, inputs: Sequence[Tensor | Value | None], attributes: Mapping[str, object]
-    ) -> tuple[tuple[int, ...], int]:
-        """Shape and dtype number of the output of an operation."""
+    ) -> tuple[Described, ...]:
+        """Shapes and dtype numbers of the outputs of an operation."""
+        entry = find_operation(op)
         shapes = ffi.new("wia_shape_t[]", len(inputs))
         for shape, tensor in zip(shapes, inputs, strict=True):
             if tensor is not None:
                 shape.dtype = tensor._code
                 shape.rank = len(tensor._shape)
                 shape.shape = tensor._shape
-        packed, count, kept = pack_attributes(find_operation(op), attributes)
-        out = ffi.new("wia_shape_t *")
-        check(lib.wia_infer_outputs(op, shapes, len(inputs), packed, count, out, 1))
+        packed, count, kept = pack_attributes(entry, attributes)
+        outputs = len(entry.outputs)
+        out = ffi.new("wia_shape_t[]", outputs)
+        check(lib.wia_infer_outputs(op, shapes, len(inputs), packed, count, out, outputs))
         del kept
-        return tuple(out.shape[0 : out.rank]), out.dtype
+        return tuple((tuple(item.shape[0 : item.rank]), item.dtype) for item in out)
 
     def __repr__(self) -> str:
         state = ", closed" if self.closed else ""

@@ -104,7 +104,9 @@ class Group:
         self._values: list[Value] = []
         self._inputs: list[Value] = []
         self._scalars: dict[str, Scalar] = {}
-        self._nodes: list[tuple[Any, str, list[int], Value, dict[str, object], str]] = []
+        self._nodes: list[
+            tuple[Any, str, list[int], tuple[Value, ...], dict[str, object], str]
+        ] = []
 
     def input(self, like: Tensor | int | Sequence[int], dtype: object = None) -> Value:
         """An input of the group, in the order of a launch: row-major of a shape, or as a tensor.
@@ -144,9 +146,21 @@ class Group:
     ) -> Value:
         """Adds a node, and returns what it writes: row-major, in the shape of the operation's rule.
 
-        None is an input that is left out. `source` says where the node comes from, in errors.
+        Of an operation with several outputs it is the first; apply_all() gives all of them. None is
+        an input that is left out. `source` says where the node comes from, in errors.
         Raises what a call of the operation would raise for these shapes, dtypes and attributes.
         """
+        return self.apply_all(op, inputs, source=source, **attributes)[0]
+
+    def apply_all(
+        self,
+        op: str | int,
+        inputs: Sequence[Value | None],
+        *,
+        source: str = "",
+        **attributes: object,
+    ) -> tuple[Value, ...]:
+        """The same, and returns all outputs of the node."""
         for value in inputs:
             if value is not None and (not isinstance(value, Value) or value._group is not self):
                 raise ArgumentTypeError(
@@ -164,11 +178,13 @@ class Group:
                     f"{entry.name} was given {name}={scalar!r}; expected a scalar of this group, "
                     f"for one of {', '.join(known) or 'no names: it has no scalars'}."
                 )
-        shape, code = self._context._infer(entry.number, inputs, fixed)
+        described = self._context._infer(entry.number, inputs, fixed)
         places = [_LEFT_OUT if value is None else value._index for value in inputs]
-        value = Value(self, code, shape, _views.row_major(shape))
-        self._nodes.append((entry, entry.name, places, value, attributes, source))
-        return value
+        values = tuple(
+            Value(self, code, shape, _views.row_major(shape)) for shape, code in described
+        )
+        self._nodes.append((entry, entry.name, places, values, attributes, source))
+        return values
 
     def plan(self, *outputs: Value, in_place: Mapping[Value, Value] | None = None) -> Plan:
         """Prepares the group. A launch takes its inputs in their order, then these outputs.
@@ -242,7 +258,7 @@ class _Built:
         entry: Any,
         name: str,
         places: list[int],
-        value: Value,
+        values: tuple[Value, ...],
         attributes: dict[str, object],
         source: str,
     ) -> Any:
@@ -253,10 +269,10 @@ class _Built:
             op_name=self._keep("char[]", name.encode()),
             attributes=packed,
             inputs=self._keep("uint32_t[]", places),
-            outputs=self._keep("uint32_t[]", [value._index]),
+            outputs=self._keep("uint32_t[]", [value._index for value in values]),
             attribute_count=count,
             input_count=len(places),
-            output_count=1,
+            output_count=len(values),
             source=self._keep("char[]", source.encode("utf-8", "replace")) if source else NULL,
         )
         self._kept += [kept, made]

@@ -35,7 +35,15 @@ class Plan(Resource):
     [2.0, 2.0, 2.0]
     """
 
-    __slots__ = ("_input_count", "_left_out", "_operand_count", "_scalars", "_values", "op")
+    __slots__ = (
+        "_input_count",
+        "_left_out",
+        "_operand_count",
+        "_outputs_left_out",
+        "_scalars",
+        "_values",
+        "op",
+    )
     _destroy = destroyer("plan")
 
     def __init__(
@@ -43,7 +51,7 @@ class Plan(Resource):
         context: Context,
         op: str | int,
         inputs: Sequence[Tensor | None],
-        outputs: Sequence[Tensor],
+        outputs: Sequence[Tensor | None],
         **attributes: object,
     ) -> None:
         """Prepares it. Raises UnimplementedError when the driver has no kernel for it."""
@@ -67,8 +75,9 @@ class Plan(Resource):
         given = {name: value for name, value in attributes.items() if value is not None}
         scalars = {item.name: given.get(item.name, item.default) for item in entry.scalars}
         self._start(out[0], entry.name, len(inputs), len(outputs), scalars)
-        # A plan of the library has all inputs of the catalog; here a short list is filled up.
+        # A plan of the library has all operands of the catalog; here short lists are filled up.
         self._left_out: tuple[None, ...] = (None,) * (entry.most - len(inputs))
+        self._outputs_left_out: tuple[None, ...] = (None,) * (len(entry.outputs) - len(outputs))
 
     def _start(
         self,
@@ -83,6 +92,7 @@ class Plan(Resource):
         self._input_count = input_count
         self._operand_count = input_count + output_count
         self._left_out = ()
+        self._outputs_left_out = ()
         self._scalars = scalars
         self._values = _pack(scalars)
 
@@ -93,9 +103,10 @@ class Plan(Resource):
 
         Scalars not given have the value of the plan.
         """
-        if self._left_out and len(operands) == self._operand_count:
+        left_out, more = self._left_out, self._outputs_left_out
+        if (left_out or more) and len(operands) == self._operand_count:
             n = self._input_count
-            operands = (*operands[:n], *self._left_out, *operands[n:])
+            operands = (*operands[:n], *left_out, *operands[n:], *more)
         values = self._values
         if scalars:
             unknown = scalars.keys() - self._scalars.keys()

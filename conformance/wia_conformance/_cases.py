@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from wia.catalog import OPERATIONS, Operation, Sample
+from wia.catalog import OPERATIONS, Operation, Sample, sample_values
 from wia_conformance._forms import applies
 from wia_conformance._samples import more_samples
 from wia_conformance._values import input_name, is_packed, make_call
@@ -28,8 +28,9 @@ class Case:
     """One call, described. `id` is the same in each run and version that has the case.
 
     `shapes` are those of the inputs, None for one that is left out, `fills` how they are filled
-    (see wia.catalog.make_inputs, and "denormal"), `form` one of FORMS, an in-place one with the
-    number of its input in `target`.
+    (see wia.catalog.make_inputs, and "denormal"), `own` the dtypes of some by name, `form` one of
+    FORMS, an in-place one with the number of its input in `target` and that of its output in
+    `target_output`.
     """
 
     id: str
@@ -38,10 +39,12 @@ class Case:
     shapes: tuple[Shape | None, ...]
     values: Mapping[str, Any] = field(default_factory=dict)
     fills: tuple[str, ...] = ()
+    own: tuple[tuple[str, str], ...] = ()
     form: str = "packed"
     target: int = -1
-    output_shape: Shape = ()
-    output_dtype: str = ""
+    target_output: int = 0
+    output_shapes: tuple[Shape, ...] = ()
+    output_dtypes: tuple[str, ...] = ()
 
 
 def list_cases(profile: str = "ops") -> list[Case]:
@@ -90,32 +93,38 @@ def _cases_of(operation: Operation, dtype: str) -> Iterator[Case]:
 def _forms_of(
     operation: Operation, dtype: str, sample: Sample, first: bool, own: bool
 ) -> Iterator[Case]:
-    call = make_call(operation, dtype, sample.shapes, sample.values, sample.fills)
-    output = call.expected
-    shapes = (*(shape for shape in sample.shapes if shape is not None), output.shape)
+    values = sample_values(operation, sample, dtype)
+    call = make_call(operation, dtype, sample.shapes, values, sample.fills, sample.own)
+    outputs = call.expected
+    inputs = tuple(shape for shape in sample.shapes if shape is not None)
+    output_shapes = tuple(output.shape for output in outputs)
     layouts: tuple[str, ...] = _OWN_LAYOUTS if own else _LAYOUTS
-    if any(is_packed(array.dtype) for array in (*call.inputs, output) if array is not None):
+    if any(is_packed(array.dtype) for array in (*call.inputs, *outputs) if array is not None):
         layouts = _PACKED_LAYOUTS
-    forms = [(form, -1) for form in layouts if applies(form, shapes)]
+    forms = [(form, -1, 0) for form in layouts if applies(form, inputs, output_shapes)]
     if first:
-        forms += [("stream", -1), ("again", -1)]
+        forms += [("stream", -1, 0), ("again", -1, 0)]
     if not own and not call.reads_output:
         for position, array in enumerate(call.inputs):
-            if array is not None and (array.shape, array.dtype) == (output.shape, output.dtype):
-                forms.append(("in-place", position))
-    for form, target in forms:
+            for number, output in enumerate(outputs):
+                if array is not None and (array.shape, array.dtype) == (output.shape, output.dtype):
+                    forms.append(("in-place", position, number))
+    for form, target, number in forms:
         named = f"{form}-{input_name(operation, target)}" if target >= 0 else form
+        named += f"-{operation.outputs[number].name}" if number else ""
         yield Case(
             id=f"{operation.name}/{dtype}/{_describe(sample)}/{named}",
             op=operation.name,
             dtype=dtype,
             shapes=sample.shapes,
-            values=sample.values,
+            values=values,
             fills=sample.fills,
+            own=sample.own,
             form=form,
             target=target,
-            output_shape=output.shape,
-            output_dtype=output.dtype.name,
+            target_output=number,
+            output_shapes=output_shapes,
+            output_dtypes=tuple(output.dtype.name for output in outputs),
         )
 
 
@@ -126,6 +135,8 @@ def _describe(sample: Sample) -> str:
         parts.append("+".join(f"{key}={_text(value)}" for key, value in sample.values.items()))
     if sample.fills:
         parts.append(",".join(sample.fills))
+    if sample.own:
+        parts.append("+".join(f"{name}={dtype}" for name, dtype in sample.own))
     return "/".join(parts)
 
 

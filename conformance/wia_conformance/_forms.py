@@ -43,14 +43,15 @@ def layout_of(form: str, *, is_output: bool) -> str:
     return form if form in ("offset", "gaps", "transposed", "reversed", "repeated") else "packed"
 
 
-def applies(form: str, shapes: tuple[Shape, ...]) -> bool:
-    """Whether a layout makes a difference to operands of these shapes, the output's the last."""
+def applies(form: str, inputs: tuple[Shape, ...], outputs: tuple[Shape, ...]) -> bool:
+    """Whether a layout makes a difference to operands of these shapes."""
+    shapes = (*inputs, *outputs)
     if not all(elements(shape) for shape in shapes):
         return form in ("packed", "offset")
     if form == "transposed":
         return any(len(shape) > 1 for shape in shapes)
     if form == "repeated":
-        return any(_repeats(shape) for shape in shapes[:-1])
+        return any(_repeats(shape) for shape in inputs)
     return form not in ("gaps", "reversed") or any(shapes)
 
 

@@ -7,7 +7,7 @@ import traceback
 from typing import Any
 
 import wia
-from wia.catalog import BY_NAME
+from wia.catalog import BY_NAME, Scalar, sample_values
 from wia_conformance._cases import Case
 from wia_conformance._compare import find_difference
 from wia_conformance._forms import layout_of
@@ -56,23 +56,28 @@ class _Setting:
             None if array is None else Operand(context, array.shape, array.dtype, layouts[0])
             for array in call.inputs
         ]
-        target = self.inputs[case.target] if case.target >= 0 else None
-        expected = call.expected
-        self.output = target or Operand(context, expected.shape, expected.dtype, layouts[1])
+        self._target = self.inputs[case.target] if case.target >= 0 else None
+        self.outputs = [
+            self._target
+            if self._target is not None and number == case.target_output
+            else Operand(context, array.shape, array.dtype, layouts[1])
+            for number, array in enumerate(call.expected)
+        ]
         self._tensors = [None if item is None else item.tensor for item in self.inputs]
         self.plan: wia.Plan | None = None
 
     def write(self, call: Call) -> None:
         """Sets all elements."""
-        if self._case.target < 0:
-            self.output.write(call.before)
+        for number, output in enumerate(self.outputs):
+            if output is not self._target:
+                output.write(None if call.before is None else call.before[number])
         for operand, array in zip(self.inputs, call.inputs, strict=True):
             if operand is not None:
                 operand.write(array)
 
     def launch(self, scalars: dict[str, Any]) -> None:
         """Calls the operation and waits for it. Raises _UnsupportedError."""
-        op, outputs = self._case.op, [self.output.tensor]
+        op, outputs = self._case.op, [output.tensor for output in self.outputs]
         values = {**self._case.values, **scalars}
         try:
             if self._case.form == "stream":
@@ -90,26 +95,28 @@ class _Setting:
 
     def find_problem(self, call: Call) -> str:
         """What is wrong after a launch; "" if nothing is."""
-        outside = self.output.count_changes(outside=True)
-        if outside:
-            return f"{outside} elements beside those of the output were written to."
+        for output in self.outputs:
+            outside = output.count_changes(outside=True)
+            if outside:
+                return f"{outside} elements beside those of the output were written to."
         for position, operand in enumerate(self.inputs):
-            if operand is None or operand is self.output:
+            if operand is None or operand is self._target:
                 continue
             if operand.count_changes(outside=False):
                 return f"The input {input_name(call.operation, position)} was written to."
-        return find_difference(call, self.output.read())
+        return find_difference(call, [output.read() for output in self.outputs])
 
 
 def _run(context: wia.Context, case: Case, seed: int) -> str:
     calls = [_call_of(case, {}, seed)]
     if case.form == "again":
         entry = BY_NAME[case.op]
-        # Whole numbers, which integers need; one that makes the output be read stays as it is.
+        readers = {output.read_with for output in entry.outputs}
+        # Whole numbers, which integers need; one that makes an output be read stays as it is.
         changed = {
-            scalar.name: case.values.get(scalar.name, scalar.default) + 1
+            scalar.name: _other_value(scalar, case)
             for scalar in entry.scalars
-            if scalar.name != entry.output.read_with
+            if scalar.name not in readers
         }
         calls.append(_call_of(case, changed, seed + 1000))
     setting = _Setting(context, case, calls[0])
@@ -127,6 +134,12 @@ def _run(context: wia.Context, case: Case, seed: int) -> str:
     return ""
 
 
+def _other_value(scalar: Scalar, case: Case) -> float:
+    if scalar.another is not None:
+        return scalar.another
+    return float(case.values.get(scalar.name, scalar.default)) + 1
+
+
 def _call_of(case: Case, scalars: dict[str, Any], seed: int) -> Call:
     return make_call(
         BY_NAME[case.op],
@@ -134,7 +147,8 @@ def _call_of(case: Case, scalars: dict[str, Any], seed: int) -> Call:
         case.shapes,
         {**case.values, **scalars},
         case.fills,
-        seed,
+        case.own,
+        seed=seed,
         repeat=case.form == "repeated",
     )
 
@@ -146,19 +160,21 @@ def _check_support(context: wia.Context, case: Case) -> str:
     except wia.UnimplementedError as error:
         raise _UnsupportedError(f"The driver doesn't tell what it supports: {error}") from None
     reason = ""
-    for sample in BY_NAME[case.op].samples:
-        if case.dtype not in (sample.dtypes or BY_NAME[case.op].dtypes):
+    entry = BY_NAME[case.op]
+    for sample in entry.samples:
+        if case.dtype not in (sample.dtypes or entry.dtypes):
             continue
         one = Case(
             id=case.id,
             op=case.op,
             dtype=case.dtype,
             shapes=sample.shapes,
-            values=sample.values,
+            values=sample_values(entry, sample, case.dtype),
             fills=sample.fills,
+            own=sample.own,
         )
         call = _call_of(one, {}, 0)
-        if call.expected.size == 0:
+        if not any(array.size for array in call.expected):
             continue  # nothing to compute, which needs no kernel
         setting = _Setting(context, one, call)
         setting.write(call)

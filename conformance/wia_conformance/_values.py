@@ -28,16 +28,17 @@ class Call:
     """What goes into one call and what has to come out.
 
     `values` has every attribute and scalar. `before` is the output as it was, which counts where
-    `reads_output`. `allowed` is the largest error of each element.
+    `reads_output`. `allowed` are the largest errors of each element. What is of outputs is a tuple
+    with one array for each of them.
     """
 
     operation: Operation
     inputs: list[Array | None]
     values: dict[str, Any]
     reads_output: bool
-    before: Array | None
-    expected: Array
-    allowed: Array
+    before: tuple[Array, ...] | None
+    expected: tuple[Array, ...]
+    allowed: tuple[Array, ...]
 
 
 @cache
@@ -69,48 +70,49 @@ def make_call(
     shapes: tuple[Shape | None, ...],
     given: Mapping[str, Any],
     fills: tuple[str, ...],
+    own: tuple[tuple[str, str], ...] = (),
+    *,
     seed: int = 0,
     repeat: bool = False,
 ) -> Call:
     """The call of a case. With `repeat` inputs are constant along their first dimension."""
-    inputs = _make_inputs(operation, dtype, shapes, fills, seed)
+    sample = Sample(shapes=shapes, fills=fills, own=own)
+    inputs = _make_inputs(operation, dtype, sample, seed)
     if repeat:
         inputs = [_repeat(array) for array in inputs]
     values = {**operation.defaults(), **given}
-    if "dtype" in values:
+    if values.get("dtype") is not None:
         values["dtype"] = numpy_dtype(values["dtype"])
-    read_with = operation.output.read_with
-    before, more = None, {}
-    if read_with and values[read_with] != 0:
-        others = _make_inputs(operation, dtype, shapes, fills, seed + 1)
-        before = evaluate(np, operation, others, {**values, read_with: 0.0})
-        more = {operation.output.name: before}
-    expected = evaluate(np, operation, inputs, values, before).copy()
+    before = None
+    if read := operation.outputs_read(values):
+        others = _make_inputs(operation, dtype, sample, seed + 1)
+        unread = {operation.outputs[i].read_with: 0.0 for i in read}
+        before = evaluate(np, operation, others, {**values, **unread})
+    expected = tuple(result.copy() for result in evaluate(np, operation, inputs, values, before))
     return Call(
         operation=operation,
         inputs=inputs,
         values=values,
-        reads_output=bool(more),
+        reads_output=before is not None,
         before=before,
         expected=expected,
-        allowed=allowed_error(np, operation, inputs, {**values, **more}, expected),
+        allowed=allowed_error(np, operation, inputs, values, expected, before),
     )
 
 
 def _make_inputs(
     operation: Operation,
     dtype: str,
-    shapes: tuple[Shape | None, ...],
-    fills: tuple[str, ...],
+    sample: Sample,
     seed: int,
 ) -> list[Array | None]:
-    dtypes = [numpy_dtype(name) for name in input_dtypes(operation, dtype, len(shapes))]
-    known = tuple("normal" if fill == "denormal" else fill for fill in fills)
-    sample = Sample(shapes=shapes, fills=known)
-    entry = replace(operation, samples=(sample,))
+    dtypes = [numpy_dtype(name) for name in input_dtypes(operation, dtype, sample)]
+    known = tuple("normal" if fill == "denormal" else fill for fill in sample.fills)
+    filled = replace(sample, fills=known)
+    entry = replace(operation, samples=(filled,))
     with np.errstate(all="ignore"):
-        arrays = make_inputs(np, entry, sample, tuple(dtypes), seed)
-        for position, fill in enumerate(fills):
+        arrays = make_inputs(np, entry, filled, tuple(dtypes), seed)
+        for position, fill in enumerate(sample.fills):
             if fill == "denormal":
                 arrays[position] = _shrink(arrays[position])
     return arrays

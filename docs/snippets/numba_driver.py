@@ -28,7 +28,7 @@ class VectorDriver(Driver):
     def prepare_add(self, node: Node) -> object:
         """Nothing but vectors of one length."""
         shapes = {layout.shape for layout in (*node.inputs, *node.outputs) if layout}
-        if len(shapes) != 1 or node.outputs[0].rank != 1:
+        if len(shapes) != 1 or node.output.rank != 1:
             raise wia.UnimplementedError(f"vector adds vectors of one length, not {shapes}")
         return NativeKernel(add_vectors, name="add_vectors")
 

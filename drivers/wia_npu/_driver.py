@@ -152,7 +152,7 @@ class NpuDriver(Driver):
 
 def _cost(node: Node) -> Cost:
     entry = BY_NAME[node.op]
-    operands = (*node.inputs, node.outputs[0])
+    operands = (*node.inputs, node.output)
     shapes = [None if layout is None else layout.shape for layout in operands]
     sizes = [0 if layout is None else layout.numpy_dtype.itemsize for layout in operands]
     flops, moved = cost(entry, shapes, sizes, {**entry.defaults(), **node.attributes})

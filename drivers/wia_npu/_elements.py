@@ -75,7 +75,7 @@ def broadcast(layout: Layout, shape: tuple[int, ...]) -> tuple[int, ...]:
 def binary(node: Node) -> Program:
     """Two operands that broadcast."""
     first, second = (layout for layout in node.inputs if layout is not None)
-    output = node.outputs[0]
+    output = node.output
     strides = [broadcast(layout, output.shape) for layout in (first, second)]
     space = space_words(output.shape, *strides, output.strides)
     return Program("binary", [BINARY[node.op], 0, 0, *space], units=prod(output.shape))
@@ -83,7 +83,7 @@ def binary(node: Node) -> Program:
 
 def unary(node: Node) -> Program:
     """One operand."""
-    code, output = UNARY[node.op], node.outputs[0]
+    code, output = UNARY[node.op], node.output
     if node.op == "gelu" and node.attributes["approximate"]:
         code = GELU_TANH
     (layout,) = (layout for layout in node.inputs if layout is not None)

@@ -42,7 +42,7 @@ def conv2d(node: Node) -> Program:
     x, weight, bias = node.inputs
     assert x is not None
     assert weight is not None
-    output, values = node.outputs[0], node.attributes
+    output, values = node.output, node.attributes
     groups = values["groups"]
     words = [
         *x.shape[2:],
@@ -70,7 +70,7 @@ def conv2d(node: Node) -> Program:
 def pool2d(node: Node) -> Program:
     """Largest element or mean of windows. One unit is a plane of the output."""
     (x,) = (layout for layout in node.inputs if layout is not None)
-    output, values = node.outputs[0], node.attributes
+    output, values = node.output, node.attributes
     kernel = values["kernel"]
     stride = [own or size for own, size in zip(values["stride"], kernel, strict=True)]
     values["ceil_mode"]  # decided the output's size, which is known

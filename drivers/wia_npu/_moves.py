@@ -50,7 +50,7 @@ def _source(node: Node) -> Layout:
 
 def move(node: Node) -> Program:
     """Element i of the output is element i of the input, both counted in row-major order."""
-    x, output = _source(node), node.outputs[0]
+    x, output = _source(node), node.output
     shape, strides = x.shape, x.strides
     if node.op == "broadcast":
         node.attributes["shape"]  # that of the output, which is known
@@ -67,7 +67,7 @@ def move(node: Node) -> Program:
 
 def cast(node: Node) -> Program:
     """Between dtypes of whole bytes, and of bool."""
-    x, output = _source(node), node.outputs[0]
+    x, output = _source(node), node.output
     node.attributes["dtype"]  # that of the output, which is known
     if output.dtype not in CASTS:
         raise UnimplementedError(

@@ -77,7 +77,7 @@ def _matrix(layout: Layout, position: int, transposed: bool) -> tuple[Strides, S
 def matmul(node: Node) -> Program:
     """c = alpha a b + beta c."""
     a, b = (layout for layout in node.inputs if layout is not None)
-    c = node.outputs[0]
+    c = node.output
     a_shape, a_strides = _matrix(a, 0, bool(node.attributes["transpose_a"]))
     b_shape, b_strides = _matrix(b, 1, bool(node.attributes["transpose_b"]))
     c_shape, c_strides = list(c.shape), list(c.strides)
@@ -116,7 +116,7 @@ def _repeat(shape: Strides, strides: Strides, batch: Sequence[int]) -> Strides:
 def addmm(node: Node) -> Program:
     """output = beta input + alpha mat1 mat2."""
     addend, a, b = (layout for layout in node.inputs if layout is not None)
-    c = node.outputs[0]
+    c = node.output
     scalars = dict(node.scalars)
     return _program(
         (a.shape[0], a.shape[1], b.shape[1]),
@@ -135,7 +135,7 @@ def linear(node: Node) -> Program:
     x, weight, bias = node.inputs
     assert x is not None
     assert weight is not None
-    c = node.outputs[0]
+    c = node.output
     shape, (x_steps, c_steps) = simplify(x.shape[:-1], [x.strides[:-1], c.strides[:-1]])
     batch = shape[:-1]
     still = (0,) * len(batch)

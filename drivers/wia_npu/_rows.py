@@ -49,7 +49,7 @@ def _stay(x: Layout, output: Layout, gone: Collection[int]) -> list[int]:
 def reduce(node: Node) -> Program:
     """One unit is an element of the output."""
     (x,) = (layout for layout in node.inputs if layout is not None)
-    output = node.outputs[0]
+    output = node.output
     node.attributes["keepdims"]  # decided the output's shape, which is known
     axes = node.attributes["axes"]
     gone = sorted({axis % x.rank for axis in axes} if axes else range(x.rank))
@@ -59,7 +59,7 @@ def reduce(node: Node) -> Program:
 def global_pool(node: Node) -> Program:
     """One unit is an image and a channel."""
     (x,) = (layout for layout in node.inputs if layout is not None)
-    return _reduction(GLOBAL_POOLS[node.op], x, node.outputs[0], [2, 3])
+    return _reduction(GLOBAL_POOLS[node.op], x, node.output, [2, 3])
 
 
 def _reduction(mode: int, x: Layout, output: Layout, gone: list[int]) -> Program:
@@ -72,7 +72,7 @@ def _reduction(mode: int, x: Layout, output: Layout, gone: list[int]) -> Program
 def argmax(node: Node) -> Program:
     """One unit is an element of the output."""
     (x,) = (layout for layout in node.inputs if layout is not None)
-    output = node.outputs[0]
+    output = node.output
     node.attributes["keepdims"]  # decided the output's shape, which is known
     axis = node.attributes["axis"] % x.rank
     words = [x.shape[axis], x.strides[axis], 0, *_stay(x, output, {axis})]
@@ -82,7 +82,7 @@ def argmax(node: Node) -> Program:
 def softmax(node: Node) -> Program:
     """One unit is a row along the axis."""
     (x,) = (layout for layout in node.inputs if layout is not None)
-    output = node.outputs[0]
+    output = node.output
     axis = node.attributes["axis"] % x.rank
     kept = [i for i in range(x.rank) if i != axis]
     space = space_words(

@@ -38,7 +38,7 @@ class NullDriver(Driver):
     @kernel("relu", dtypes=["float32"])
     def prepare_relu(self, node: Node) -> object:
         """What is not above zero becomes zero, but NaN stays."""
-        layout = node.outputs[0]
+        layout = node.output
 
         def relu(values: Array, output: Array) -> None:
             np.copyto(output, values)

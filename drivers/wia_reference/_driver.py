@@ -30,16 +30,16 @@ class ReferenceDriver(Driver):
         entry = BY_NAME[node.op]
         values = dict(node.attributes)
         # What only describes the output is decided by now, whether it was given or not.
-        output = node.outputs[0]
+        output = node.output
         if "dtype" in values:
             values["dtype"] = output.numpy_dtype
         if "shape" in values:
             values["shape"] = output.shape
         call = _Call(entry, values)
-        operands = (*node.inputs, output)
+        operands = (*node.inputs, *node.outputs)
         packed = any(layout is not None and layout.packed for layout in operands)
         return Kernel(
-            _Unpacked(call, operands) if packed else call,
+            _Unpacked(call, operands, len(node.inputs)) if packed else call,
             any_shape=not packed and "shape" not in values,
             in_place=True,
             name=f"{node.op}_semantics",
@@ -57,23 +57,30 @@ class _Call:
         self._values = values
 
     def __call__(self, *operands: Any, **scalars: float) -> None:
-        *inputs, output = operands
+        count = len(self._entry.outputs)
+        inputs, outputs = operands[:-count], operands[-count:]
         try:
-            result = evaluate(np, self._entry, inputs, {**self._values, **scalars}, output)
+            results = evaluate(np, self._entry, inputs, {**self._values, **scalars}, outputs)
         except (OperandError, ScalarError) as error:
             raise InvalidArgumentError(f"{error}.") from None
-        # numpy sees when the result is a view of an input that is also the output.
-        output[...] = result
+        if count > 1:
+            # One that is a view of an input must not see what another writes there.
+            results = tuple(result.copy() for result in results)
+        for output, result in zip(outputs, results, strict=True):
+            if output is not None:
+                # numpy sees when the result is a view of an input that is also the output.
+                output[...] = result
 
 
 class _Unpacked:
     """A call on packed operands, whose elements get a byte of their own meanwhile."""
 
-    __slots__ = ("_call", "_layouts")
+    __slots__ = ("_call", "_first_output", "_layouts")
 
-    def __init__(self, call: _Call, layouts: tuple[Layout | None, ...]) -> None:
+    def __init__(self, call: _Call, layouts: tuple[Layout | None, ...], first_output: int) -> None:
         self._call = call
         self._layouts = layouts
+        self._first_output = first_output
 
     def __call__(self, *operands: Any, **scalars: float) -> None:
         arrays = [
@@ -81,9 +88,10 @@ class _Unpacked:
             for layout, array in zip(self._layouts, operands, strict=True)
         ]
         self._call(*arrays, **scalars)
-        output = self._layouts[-1]
-        if output is not None and output.packed:
-            output.store(operands[-1], arrays[-1])
+        for position in range(self._first_output, len(operands)):
+            layout = self._layouts[position]
+            if layout is not None and layout.packed:
+                layout.store(operands[position], arrays[position])
 
 
 def _cost(entry: Operation, attributes: dict[str, Any], operands: Sequence[Layout | None]) -> Cost:

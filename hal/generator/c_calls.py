@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from .c_header import signature
-from .model import Operation, Option
+from .model import Operand, Operation, Option
+from .text import c_wrap
 
 _TOP = """\
 /* ops_calls.c: the functions of ops.h. Made from the catalog, wia/catalog/: change it there. */
@@ -16,40 +17,45 @@ _TOP = """\
 
 def make(operations: tuple[Operation, ...]) -> str:
     """The text of the file."""
-    numbers = {operation.name: operation.number for operation in operations}
-    return "\n".join([_TOP, *(_call(operation, numbers) for operation in operations)])
+    places = {operation.name: place for place, operation in enumerate(operations)}
+    return "\n".join([_TOP, *(_call(operation, places) for operation in operations)])
 
 
-def _call(operation: Operation, numbers: dict[str, int]) -> str:
+def _call(operation: Operation, places: dict[str, int]) -> str:
     if operation.variadic:
-        return _call_list(operation)
-    operands = ", ".join(t.name for t in (*operation.inputs, operation.output))
+        return _call_list(operation, places)
     config = "config" if operation.config else "NULL"
-    entry = f"&wia__ops[{operation.number - 1}]"
+    entry = f"&wia__ops[{places[operation.name]}]"
     run = f"wia__run(__func__, context, {entry}, operands, {config}, stream)"
-    lines = [f"  const wia_tensor_t operands[] = {{{operands}}};"]
+    lines = [_operands("operands", [*operation.inputs, *operation.outputs])]
     after = [option for option in operation.options if option.in_call]
     if not after:
         lines.append(f"  return {run};")
     else:
         lines.append(f"  wia_status_t status = {run};")
         for option in after:
-            lines += _then(operation, option, numbers)
+            lines += _then(operation, option, places)
         lines.append("  return status;")
     body = "\n".join(lines)
     return f"{signature(operation)} {{\n{body}\n}}\n"
 
 
-def _call_list(operation: Operation) -> str:
+def _operands(name: str, operands: list[Operand]) -> str:
+    names = [operand.name for operand in operands]
+    return c_wrap(f"  const wia_tensor_t {name}[] = {{", names, "};")
+
+
+def _call_list(operation: Operation, places: dict[str, int]) -> str:
     """A call of an operation whose inputs are a list."""
     config = "config" if operation.config else "NULL"
-    names = [operation.inputs[0].name, "input_count", operation.output.name, config, "stream"]
-    entry = f"&wia__ops[{operation.number - 1}]"
+    names = [operation.inputs[0].name, "input_count", "outputs", config, "stream"]
+    entry = f"&wia__ops[{places[operation.name]}]"
     run = f"wia__run_list(context, {entry}, {', '.join(names)})"
-    return f"{signature(operation)} {{\n  WIA__CALL({run});\n}}\n"
+    outputs = _operands("outputs", list(operation.outputs))
+    return f"{signature(operation)} {{\n{outputs}\n  WIA__CALL({run});\n}}\n"
 
 
-def _then(operation: Operation, option: Option, numbers: dict[str, int]) -> list[str]:
+def _then(operation: Operation, option: Option, places: dict[str, int]) -> list[str]:
     field, prefix = option.name, option.enum.removesuffix("_t").upper()
     end = f"offsetof({operation.config}, {field}) + sizeof config->{field}"
     lines = [
@@ -63,7 +69,7 @@ def _then(operation: Operation, option: Option, numbers: dict[str, int]) -> list
             lines += [
                 f"  if (config->{field} == {prefix}_{choice.name}) {{",
                 f"    const wia_tensor_t again[] = {{{output}, {output}}};",
-                f"    status = wia__run(__func__, context, &wia__ops[{numbers[choice.then] - 1}], "
+                f"    status = wia__run(__func__, context, &wia__ops[{places[choice.then]}], "
                 "again, NULL, stream);",
                 "  }",
             ]

@@ -41,7 +41,7 @@ def make(operations: tuple[Operation, ...]) -> str:
 
 def signature(operation: Operation, prefix: str = "") -> str:
     """The declaration of the function, without a semicolon."""
-    tensors = [f"wia_tensor_t {t.name}" for t in (*operation.inputs, operation.output)]
+    tensors = [f"wia_tensor_t {t.name}" for t in (*operation.inputs, *operation.outputs)]
     if operation.variadic:
         tensors[:1] = [f"const wia_tensor_t *{operation.inputs[0].name}", "uint32_t input_count"]
     arguments = ["wia_context_t *context", *tensors]
@@ -49,6 +49,15 @@ def signature(operation: Operation, prefix: str = "") -> str:
         arguments.append(f"const {operation.config} *config")
     arguments.append("wia_stream_t *stream")
     return c_wrap(f"{prefix}wia_status_t wia_{operation.name}(", arguments, ")")
+
+
+def sized(operation: Operation) -> str:
+    """What holds for outputs whose size depends on the data."""
+    names = " and ".join(output.name for output in operation.outputs if output.sized)
+    return (
+        f"The size of the first dimension of {names} is the largest possible one; as many of its "
+        f"elements as {operation.count} says are set, the others are 0."
+    )
 
 
 def _numbers(operations: tuple[Operation, ...]) -> str:
@@ -89,14 +98,14 @@ def _init(operation: Operation, initial: list[Field]) -> str:
     macro, name = init_macro(operation), operation.config
     if not initial:
         return f"#define {macro} WIA_INIT({name})\n"
-    if len(initial) == 1:
+    if len(initial) == 1 and not initial[0].length:
         return f"#define {macro} WIA_INIT_1({name}, {initial[0].name}, {initial[0].initial})\n"
     cpp = [
         f"#define {macro}",
         "  ([] {",
         f"    {name} wia_init_value{{}};",
         f"    wia_init_value.struct_size = static_cast<uint32_t>(sizeof({name}));",
-        *(f"    wia_init_value.{field.name} = {field.initial};" for field in initial),
+        *(f"    wia_init_value.{item};" for field in initial for item in _assignments(field)),
         "    return wia_init_value;",
         "  }())",
     ]
@@ -108,6 +117,13 @@ def _init(operation: Operation, initial: list[Field]) -> str:
     return f"#ifdef __cplusplus\n{_continued(cpp)}\n#else\n{_continued(c)}\n#endif\n"
 
 
+def _assignments(field: Field) -> list[str]:
+    if not field.length:
+        return [f"{field.name} = {field.initial}"]
+    values = field.initial.strip("{}").split(", ")
+    return [f"{field.name}[{i}] = {value}" for i, value in enumerate(values)]
+
+
 def _continued(lines: list[str]) -> str:
     return "\n".join([f"{line:<99}\\" for line in lines[:-1]] + [lines[-1]])
 
@@ -117,10 +133,14 @@ def _function(operation: Operation) -> str:
     for operand in operation.inputs:
         optional = " NULL: left out." if operand.optional else ""
         paragraphs.append(f"- {operand.name}: {operand.summary}{optional}")
-    output = operation.output
-    read = f" Also read unless {output.read_with} is 0." if output.read_with else ""
-    label = output.name if output.name == "output" else f"{output.name}, the output"
-    paragraphs.append(f"- {label}: {output.summary}{read}")
+    for output in operation.outputs:
+        read = f" Also read unless {output.read_with} is 0." if output.read_with else ""
+        read += " NULL: left out." if output.optional else ""
+        kind = "the output" if len(operation.outputs) == 1 else "an output"
+        label = output.name if output.name == "output" else f"{output.name}, {kind}"
+        paragraphs.append(f"- {label}: {output.summary}{read}")
+    if operation.count:
+        paragraphs.append(sized(operation))
     paragraphs += operation.notes
     own = [t for t in operation.inputs if t.dtypes]
     dtypes = f"dtypes: {', '.join(operation.dtypes)}"

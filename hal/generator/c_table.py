@@ -21,6 +21,12 @@ _FIELDS = {
     "uint64_t": "WIA__FIELD_U64",
     "double": "WIA__FIELD_F64",
 }
+_TYPES = {
+    "int": "WIA_ATTRIBUTE_INT64",
+    "bool": "WIA_ATTRIBUTE_INT64",
+    "float": "WIA_ATTRIBUTE_FLOAT64",
+    "dtype": "WIA_ATTRIBUTE_DTYPE",
+}
 _NOT_GIVEN = -1
 
 
@@ -32,15 +38,20 @@ def make(operations: tuple[Operation, ...]) -> str:
     entries = ",\n".join(_entry(operation) for operation in operations)
     parts.append(f"const wia__op_t wia__ops[] = {{\n{entries},\n}};\n")
     parts.append(f"const uint32_t wia__op_count = {len(operations)};\n")
+    last = operations[-1].number
+    places = {operation.number: place for place, operation in enumerate(operations, 1)}
+    listed = [str(places.get(number, 0)) for number in range(last + 1)]
+    parts.append(c_wrap("const uint16_t wia__op_places[] = {", listed, "};") + "\n")
+    parts.append(f"const wia_op_t wia__op_last = {last};\n")
     return "\n".join(parts)
 
 
 def _tables(operation: Operation) -> str:
     name = operation.name
-    names = [f'"{t.name}"' for t in (*operation.inputs, operation.output)]
+    names = [f'"{t.name}"' for t in (*operation.inputs, *operation.outputs)]
     if operation.variadic:
         inputs = [f'"{operation.inputs[0].name}[{i}]"' for i in range(operation.most)]
-        names = [*inputs, f'"{operation.output.name}"']
+        names = [*inputs, *(f'"{output.name}"' for output in operation.outputs)]
     lines = [c_wrap(f"static const char *const {name}_operands[] = {{", names, "};")]
     if any(operand.dtypes for operand in operation.inputs):
         masks = [_mask(operand.dtypes) for operand in operation.inputs]
@@ -50,14 +61,14 @@ def _tables(operation: Operation) -> str:
         word, specs, words = 0, [], []
         for item in listed:
             specs.append(_attribute(operation, item, word))
-            words += _words(item)
+            words += _word_initialisers(item)
             word += item.words
         body = ",\n    ".join(specs)
         lines.append(
             f"static const wia__attribute_spec_t {name}_attributes[] = {{\n    {body},\n}};"
         )
         head = f"static const wia_scalar_t {name}_words[] = {{"
-        lines.append(c_wrap(head, [f"{{.i64 = {value}}}" for value in words], "};"))
+        lines.append(c_wrap(head, words, "};"))
     if operation.scalars:
         specs = [_scalar(operation, scalar, i) for i, scalar in enumerate(operation.scalars)]
         body = ",\n    ".join(specs)
@@ -74,7 +85,7 @@ def _mask(dtypes: tuple[str, ...]) -> str:
 def _attribute(operation: Operation, item: Attribute | Option, word: int) -> str:
     parts = {
         "name": f'"{item.name}"',
-        "type": "WIA_ATTRIBUTE_DTYPE" if item.kind == "dtype" else "WIA_ATTRIBUTE_INT64",
+        "type": _TYPES[item.kind],
         "count": max(item.length, 1),
         "variable": int(item.variable),
         "word": word,
@@ -86,10 +97,16 @@ def _attribute(operation: Operation, item: Attribute | Option, word: int) -> str
         "zero_is_default": int(item.zero_is_default),
         "option": _option(item),
         "choices": _choices(item),
-        "minimum": item.minimum,
-        "maximum": "WIA_DTYPE_COUNT - 1" if item.kind == "dtype" else item.maximum,
     }
-    return _initialiser({key: value for key, value in parts.items() if value != 0})
+    least, most = item.range
+    kept: dict[str, object] = {key: value for key, value in parts.items() if value != 0}
+    if item.kind == "float":
+        kept["minimum.f64"] = c_double(least)
+        kept["maximum.f64"] = c_double(most)
+    else:
+        last = "WIA_DTYPE_COUNT - 1" if item.kind == "dtype" else most
+        kept |= {"minimum.i64": least, "maximum.i64": last}
+    return _initialiser(kept)
 
 
 def _option(item: Attribute | Option) -> int | str:
@@ -123,14 +140,20 @@ def _initialiser(parts: dict[str, object]) -> str:
     return c_wrap("    {", [f".{key} = {value}" for key, value in parts.items()], "}").lstrip()
 
 
-def _words(item: Attribute) -> list[int]:
+def _word_initialisers(item: Attribute) -> list[str]:
+    words = _words(item)
+    if item.kind != "float":
+        return [f"{{.i64 = {value}}}" for value in words]
+    length = [f"{{.i64 = {value}}}" for value in words[: int(item.variable)]]
+    return [*length, *(f"{{.f64 = {c_double(float(v))}}}" for v in words[int(item.variable) :])]
+
+
+def _words(item: Attribute) -> list[float]:
     default = item.default
     if not item.variable:
-        if item.length:
-            return (
-                list(default) if isinstance(default, tuple) else [int(default or 0)] * item.length
-            )
-        return [int(default) if isinstance(default, int) else 0]
+        if isinstance(default, tuple):
+            return list(default)
+        return [default or 0] * max(item.length, 1)
     if default is None:
         return [_NOT_GIVEN, *([0] * item.length)]
     values = list(default) if isinstance(default, tuple) else []
@@ -149,11 +172,12 @@ def _entry(operation: Operation) -> str:
         "operand_dtypes": (
             f"{name}_dtypes" if any(operand.dtypes for operand in operation.inputs) else "NULL"
         ),
-        "dtype_input": operation.lead,
+        "dtype_input": operation.lead if operation.lead >= 0 else "WIA__NO_INPUT",
         "same_dtype": int(operation.same_dtype),
         "min_input_count": operation.required,
         "max_input_count": operation.most,
-        "output_count": 1,
+        "min_output_count": operation.required_outputs,
+        "output_count": len(operation.outputs),
         "attribute_count": len(listed),
         "scalar_count": len(operation.scalars),
         "word_count": sum(item.words for item in listed),

@@ -61,9 +61,12 @@ def _field(item: Attribute | Scalar) -> Field:
         return Field(
             item.name, "double", 0, comment, c_double(item.default) if item.default else ""
         )
-    default = item.default[0] if isinstance(item.default, tuple) and item.default else item.default
+    values = item.default if isinstance(item.default, tuple) else (item.default,)
     if item.zero_is_default:
-        comment += f"; 0: {default}"
+        comment += f"; 0: {', '.join(map(str, dict.fromkeys(values)))}"
     c_type = item.enum or item.field
-    initial = str(default) if default and not item.zero_is_default else ""
+    initial = ""
+    if any(values) and not item.zero_is_default:
+        items = [c_double(value or 0.0) if item.kind == "float" else str(value) for value in values]
+        initial = f"{{{', '.join(items)}}}" if item.length else items[0]
     return Field(item.name, c_type, item.length, comment, initial)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .c_header import signature
+from .c_header import signature, sized
 from .config import fields, init_macro
 from .model import Operation, Option
 
@@ -50,8 +50,9 @@ def _page(operation: Operation) -> str:
                 f"In C they are fields of a struct, which begins as ``{init_macro(operation)}``:\n"
             )
             parts.append(_code("c", _struct(operation)))
-    if operation.notes:
-        parts += [_title("Rules", "-"), *(f"- {_escape(note)}" for note in operation.notes), ""]
+    notes = [*operation.notes, *([sized(operation)] if operation.count else [])]
+    if notes:
+        parts += [_title("Rules", "-"), *(f"- {_escape(note)}" for note in notes), ""]
     parts += [_title("Numbers", "-"), _table(_numbers(operation))]
     return "\n".join(parts)
 
@@ -63,9 +64,10 @@ def _operands(operation: Operation) -> list[list[str]]:
         kind = "inputs, a list" if operation.variadic else kind
         kind += f", {' or '.join(operand.dtypes)}" if operand.dtypes else ""
         rows.append([f"``{operand.name}``", kind, _escape(operand.summary)])
-    output = operation.output
-    kind = f"output; also read unless {output.read_with} is 0" if output.read_with else "output"
-    rows.append([f"``{output.name}``", kind, _escape(output.summary)])
+    for output in operation.outputs:
+        kind = f"output; also read unless {output.read_with} is 0" if output.read_with else "output"
+        kind += ", may be left out" if output.optional else ""
+        rows.append([f"``{output.name}``", kind, _escape(output.summary)])
     return rows
 
 
@@ -92,10 +94,12 @@ def _struct(operation: Operation) -> str:
 
 
 def _numbers(operation: Operation) -> list[list[str]]:
+    lead = operation.lead
+    leading = operation.inputs[lead] if lead >= 0 else operation.output
     rows = [
         ["Property", "Value"],
         ["Number", f"``WIA_OP_{operation.name.upper()}`` = {operation.number}"],
-        [f"dtypes of {operation.inputs[operation.lead].name}", ", ".join(operation.dtypes)],
+        [f"dtypes of {leading.name}", ", ".join(operation.dtypes)],
         ["Tolerance", f"{operation.tolerance.ulps} ulp. {_escape(operation.tolerance.reason)}"],
     ]
     if operation.standard:

@@ -20,6 +20,8 @@ from wia._arguments import (
     as_int,
     as_list,
     as_number,
+    as_numbers,
+    as_outputs,
     explain,
     make_config,
     need_out,
@@ -38,6 +40,8 @@ __all__ = ["Operations"]
 class Operations:
     """One method per operation; each returns ``out``, or a new tensor when that is None.
 
+    Those with several outputs take and return tuples.
+
     With a stream the work is enqueued there, else it is done when the method returns.
     """
 
@@ -52,6 +56,13 @@ class Operations:
             inputs: tuple[Tensor | None, ...],
             attributes: Mapping[str, object] | None = None,
         ) -> Tensor: ...
+
+        def _new_outputs(
+            self,
+            op: int,
+            inputs: tuple[Tensor | None, ...],
+            attributes: Mapping[str, object] | None = None,
+        ) -> tuple[Any, ...]: ...
 '''
 
 
@@ -76,20 +87,35 @@ def _method(operation: Operation) -> str:
     ]
     config = ["config"] if operation.config else []
     stream = "NULL if stream is None else stream._handle"
-    call = ["self._handle", *handles, "out._handle", *config, stream]
+    outs = _output_handles(operation)
+    call = ["self._handle", *handles, *outs, *config, stream]
     inputs = f"({', '.join(names)}{',' if len(names) == 1 else ''})"
     if operation.variadic:
         lines.append(f'        handles = as_handles("{operation.name}", {names[0]})')
         inputs, names = f"tuple({names[0]})", []
     more = ", attributes" if operation.attributes else ""
     function = f"wia_{operation.name}"
-    operands = [f"{name}={name}" for name in (*names, "out", "stream")]
+    several = len(operation.outputs) > 1
+    operands = [f"{name}={name}" for name in (*names, *([] if several else ["out"]))]
+    operands.append("stream=stream")
     required = str(0 if operation.variadic else operation.required)
+    make = f"out = self._new_output{'s' if several else ''}({operation.number}, {inputs}{more})"
+    unpack = ", ".join(outs).replace("._handle", "")
+    lines += ["        try:"]
+    if operation.count:
+        lines.append(f"            {make}")
+    else:
+        lines += [
+            "            if out is None:",
+            *_read_before(operation),
+            f"                {make}",
+        ]
+    if operation.count:
+        lines.append(f"            {unpack} = out")
+    elif several:
+        count = len(operation.outputs)
+        lines.append(f'            {unpack} = as_outputs("{operation.name}", out, {count})')
     lines += [
-        "        try:",
-        "            if out is None:",
-        *_read_before(operation),
-        f"                out = self._new_output({operation.number}, {inputs}{more})",
         f"            status = _{operation.name}(",
         *(f"                {item}," for item in call),
         "            )",
@@ -97,9 +123,33 @@ def _method(operation: Operation) -> str:
         *_call(12, "explain", ["error", f'"{function}"', required, *operands]),
         "        if status:",
         "            raise_last_error(status)",
-        "        return out",
+        _result(operation),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _output_handles(operation: Operation) -> list[str]:
+    if len(operation.outputs) == 1:
+        return ["out._handle"]
+    return [f"out_{output.name}._handle" for output in operation.outputs]
+
+
+def _result(operation: Operation) -> str:
+    """The statement that returns what the data made, or all outputs."""
+    if not operation.count:
+        return "        return out"
+    given = [
+        f"out_{output.name}[:size]" if output.sized else f"out_{output.name}"
+        for output in operation.outputs
+        if output.name != operation.count
+    ]
+    read = f"        size = int(out_{operation.count}.item())\n"
+    return f"{read}        return {', '.join(given)}"
+
+
+def _result_type(operation: Operation) -> str:
+    count = len(operation.outputs) - bool(operation.count)
+    return "Tensor" if count == 1 else f"tuple[{', '.join(['Tensor'] * count)}]"
 
 
 def _call(indent: int, head: str, arguments: list[str], end: str = "") -> list[str]:
@@ -124,14 +174,17 @@ def _signature(operation: Operation) -> str:
         parameters.append(f"{operand.name}: {kind}{optional}")
     targets = [item for item in operation.attributes if not item.field]
     parameters += [_parameter(item) for item in targets]
-    parameters += ["out: Tensor | None = None", "*"]
+    returned = _result_type(operation)
+    if not operation.count:
+        parameters.append(f"out: {returned} | None = None")
+    parameters.append("*")
     parameters += [_parameter(item) for item in operation.fields]
     parameters.append("stream: Stream | None = None")
-    one_line = f"    def {operation.name}({', '.join(parameters)}) -> Tensor:"
+    one_line = f"    def {operation.name}({', '.join(parameters)}) -> {returned}:"
     if len(one_line) <= WIDTH:
         return one_line
     body = "".join(f"        {parameter},\n" for parameter in parameters)
-    return f"    def {operation.name}(\n{body}    ) -> Tensor:"
+    return f"    def {operation.name}(\n{body}    ) -> {returned}:"
 
 
 def _parameter(item: Attribute | Option | Scalar) -> str:
@@ -144,23 +197,21 @@ def _parameter(item: Attribute | Option | Scalar) -> str:
     if item.kind == "dtype":
         return f"{item.name}: object = None"
     if item.variable:
-        return f"{item.name}: int | Sequence[int] | None = None"
+        return f"{item.name}: {item.kind} | Sequence[{item.kind}] | None = None"
     if not item.length:
-        return f"{item.name}: int = {item.default}"
-    default = "" if item.default is None else f" = {_list_default(item)}"
-    return f"{item.name}: int | Sequence[int]{default}"
+        return f"{item.name}: {item.kind} = {item.default!r}"
+    default = "" if item.default is None else f" = {_list_default(item)!r}"
+    return f"{item.name}: {item.kind} | Sequence[{item.kind}]{default}"
 
 
 def _default_choice(item: Attribute) -> str:
     return next(c.name.lower() for c in item.choices if c.value == item.default)
 
 
-def _list_default(item: Attribute) -> int:
-    """The one value that a fixed list has everywhere."""
-    values = set(item.default) if isinstance(item.default, tuple) else set()
-    if len(values) != 1:
-        raise ValueError(f"{item.name}: a default of different values, {item.default}")
-    return int(values.pop())
+def _list_default(item: Attribute) -> float | tuple[float, ...]:
+    """The one value that a fixed list has everywhere, or all of them."""
+    values = item.default if isinstance(item.default, tuple) else ()
+    return values[0] if len(set(values)) == 1 else values
 
 
 def _differs(item: Attribute | Option | Scalar) -> str:
@@ -174,8 +225,8 @@ def _differs(item: Attribute | Option | Scalar) -> str:
     if item.variable or item.kind == "dtype":
         return f"{item.name} is not None"
     if not item.length:
-        return f"{item.name} != {item.default}"
-    return "" if item.default is None else f"{item.name} != {_list_default(item)}"
+        return f"{item.name} != {item.default!r}"
+    return "" if item.default is None else f"{item.name} != {_list_default(item)!r}"
 
 
 def _value(operation: Operation, item: Attribute | Option | Scalar) -> tuple[str, list[str]]:
@@ -188,9 +239,11 @@ def _value(operation: Operation, item: Attribute | Option | Scalar) -> tuple[str
         return "as_choice", [*arguments, f"{{{choices}}}"]
     if item.kind == "dtype":
         return "", arguments
-    if item.variable:
-        return "as_list", [*arguments, "0"]
-    return ("as_list", [*arguments, str(item.length)]) if item.length else ("as_int", arguments)
+    is_float = item.kind == "float"
+    if item.variable or item.length:
+        length = "0" if item.variable else str(item.length)
+        return "as_numbers" if is_float else "as_list", [*arguments, length]
+    return "as_number" if is_float else "as_int", arguments
 
 
 def _assign(operation: Operation, item: Attribute | Option | Scalar, head: str) -> list[str]:
@@ -215,9 +268,10 @@ def _configuration(operation: Operation) -> list[str]:
     if not always:
         lines += _condition(conditions)
     body: list[str] = []
-    target = next((item.name for item in operation.attributes if not item.field), "")
-    if target:
-        body.append(f'            refuse_both("{operation.name}", "{target}", out)')
+    for item in operation.attributes:
+        if not item.field:
+            name = item.name
+            body.append(f'            refuse_both("{operation.name}", "{name}", {name}, out)')
     if operation.attributes:
         body.append("            attributes = {")
         for item in operation.attributes:
@@ -225,6 +279,7 @@ def _configuration(operation: Operation) -> list[str]:
         body.append("            }")
     if operation.config:
         body += ["            config = make_config(", f'                "{operation.config}",']
+        body.append(f"                {_counts(operation)},")
         others: list[Option | Scalar] = [*operation.options, *operation.scalars]
         for other in others:
             body += _assign(operation, other, f"{other.name}=")
@@ -232,6 +287,13 @@ def _configuration(operation: Operation) -> list[str]:
             body.append("                **attributes,")
         body.append("            )")
     return [*lines, *([line[4:] for line in body] if always else body)]
+
+
+def _counts(operation: Operation) -> str:
+    """A dict of the fields that have the lengths of lists."""
+    listed = [item for item in operation.attributes if item.length_field]
+    items = ", ".join(f'"{item.name}": "{item.length_field}"' for item in listed)
+    return f"{{{items}}}"
 
 
 def _condition(conditions: list[str]) -> list[str]:
@@ -245,12 +307,22 @@ def _condition(conditions: list[str]) -> list[str]:
 def _docstring(operation: Operation) -> str:
     items: list[Operand | Attribute | Scalar] = [*operation.inputs, *operation.attributes]
     items += [*operation.options, *operation.scalars]
-    output = operation.output
-    read = f" Read first unless {output.read_with} is 0." if output.read_with else ""
-    paragraphs = [
-        f"{operation.formula}",
-        " ".join(f"``{item.name}``: {item.summary}" for item in items)
-        + f" ``out``: {output.summary}{read}",
+    texts = [f"``{item.name}``: {item.summary}" for item in items]
+    outputs = [output for output in operation.outputs if output.name != operation.count]
+    for output in outputs:
+        read = f" Read first unless {output.read_with} is 0." if output.read_with else ""
+        name = "out" if len(operation.outputs) == 1 else output.name
+        texts.append(f"``{name}``: {output.summary}{read}")
+    paragraphs = [operation.formula, " ".join(texts)]
+    if operation.count:
+        paragraphs.append(
+            "How large the result is, is read from the device: the call waits for it, also with a "
+            f"stream. execute() gives all outputs as they are, {operation.count} included, and "
+            "waits for nothing."
+        )
+    elif len(outputs) > 1:
+        paragraphs.append(f"Returns ({', '.join(output.name for output in outputs)}).")
+    paragraphs += [
         *operation.notes,
         f"dtypes: {', '.join(operation.dtypes)}.",
     ]

@@ -41,7 +41,7 @@ def c_double(value: float) -> str:
     """A number as a C constant."""
     if math.isinf(value):
         return "-WIA_INFINITY" if value < 0 else "WIA_INFINITY"
-    return repr(value)
+    return repr(float(value))
 
 
 def docstring(summary: str, paragraphs: Iterable[str], indent: str) -> str:

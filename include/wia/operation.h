@@ -45,10 +45,11 @@ typedef struct wia_view_t {
   uint32_t rank;
 } wia_view_t;
 
-/* Runs an operation. An optional input that is left out is NULL. Attributes that are scalars of the
+/* Runs an operation. An optional input or output that is left out is NULL. Attributes that are scalars of the
  * launch (alpha, epsilon) are given by name like all others.
  * Outputs must have the shape and dtype that wia_infer_outputs() gives and must not overlap an
- * input, unless one is exactly that input and the driver's kernel works in place.
+ * input, unless one is exactly that input and the driver's kernel works in place; nor another output.
+ * Optional outputs are the last ones: counts from min_output_count of wia_op_info_t are good.
  * Errors: INVALID_HANDLE; INVALID_ARGUMENT for counts, shapes, dtypes, attributes, overlap, or an
  * operand of another device; UNIMPLEMENTED naming operation, dtype and driver, also for an output
  * that is an input where the kernel doesn't work in place; the kernel's. */
@@ -65,7 +66,8 @@ WIA_API wia_status_t wia_execute_views(wia_context_t *context, wia_op_t op,
                                        wia_stream_t *stream);
 
 /* The shape and dtype rule of an operation: writes what its outputs must be. inputs[i] all zero:
- * left out. Needs no device. Errors: as wia_execute(). */
+ * left out. Optional outputs may be left out of the count. Needs no device. Errors: as
+ * wia_execute(). */
 WIA_API wia_status_t wia_infer_outputs(wia_op_t op, const wia_shape_t *inputs, uint32_t input_count,
                                        const wia_attribute_t *attributes, uint32_t attribute_count,
                                        wia_shape_t *out_shapes, uint32_t output_count);
@@ -78,8 +80,11 @@ typedef struct wia_op_info_t {
   const char *family; /* of its shape and dtype rule, "matmul" */
   uint32_t min_input_count, max_input_count;
   uint32_t output_count;
-  uint32_t dtype_input; /* the input that dtypes is about: 0, but for a condition in front of it */
+  uint32_t dtype_input; /* the input that dtypes is about: 0, but for a condition in front of it;
+                           UINT32_MAX: no input, but the first output */
   uint64_t dtypes;      /* bit WIA_FLOAT32: allowed */
+  uint32_t min_output_count; /* the outputs after them may be left out */
+  uint32_t reserved;
 } wia_op_info_t;
 #define WIA_OP_INFO_INIT WIA_INIT(wia_op_info_t)
 

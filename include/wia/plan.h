@@ -26,8 +26,8 @@ typedef struct wia_node_t {
   wia_op_t op;
   const char *op_name; /* the identity in files; a number may differ from run to run */
   const wia_attribute_t *attributes;
-  const uint32_t *inputs; /* indices of values; UINT32_MAX: left out */
-  const uint32_t *outputs;
+  const uint32_t *inputs;  /* indices of values; UINT32_MAX: left out */
+  const uint32_t *outputs; /* likewise */
   uint32_t attribute_count, input_count, output_count, reserved;
   const char *source; /* where it comes from, for messages; may be NULL */
 } wia_node_t;
@@ -84,7 +84,7 @@ WIA_API wia_status_t wia_create_operation_plan(wia_context_t *context, wia_op_t 
 WIA_API wia_status_t wia_destroy_plan(wia_plan_t *plan);
 
 /* Runs a plan. operands are its inputs, then its outputs, with exactly the layouts and the aliasing
- * it was made for; left-out inputs are NULL. scalars NULL: those given when the plan was made.
+ * it was made for; left-out operands are NULL. scalars NULL: those given when the plan was made.
  * Errors: INVALID_HANDLE; INVALID_ARGUMENT for a wrong count, layout, aliasing or device; the
  * kernel's. */
 WIA_API wia_status_t wia_execute_plan(wia_plan_t *plan, const wia_tensor_t *operands,

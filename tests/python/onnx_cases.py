@@ -26,13 +26,14 @@ class LeftOutError(Exception):
 
 @dataclass(frozen=True)
 class Case:
-    """A graph of known operators with inputs by name and the expected first output."""
+    """A graph of known operators with inputs by name, and the expected outputs."""
 
     name: str
     opset: int
     nodes: tuple[Any, ...]
     inputs: dict[str, Array]
-    expected: Array
+    outputs: tuple[str, ...]
+    expected: tuple[Array, ...]
 
 
 def load_cases() -> list[Case]:
@@ -57,7 +58,8 @@ def _node_cases() -> Iterator[Case]:
             arrays, outputs = ([as_array(item) for item in side] for side in case.data_sets[0])
             inputs = dict(zip([i.name for i in graph.input], arrays, strict=True))
             opset = case.model.opset_import[0].version
-            yield Case(case.name, opset, tuple(graph.node), inputs, outputs[0])
+            names = tuple(item.name for item in graph.output)
+            yield Case(case.name, opset, tuple(graph.node), inputs, names, tuple(outputs))
 
 
 def _converted_cases() -> Iterator[Case]:
@@ -80,8 +82,9 @@ def _converted_cases() -> Iterator[Case]:
             names = [i.name for i in graph.input if i.name not in inputs]
             inputs.update({name: load(data / f"input_{i}.pb") for i, name in enumerate(names)})
             opset = model.opset_import[0].version
-            expected = load(data / "output_0.pb")
-            yield Case(case.name, opset, tuple(graph.node), inputs, expected)
+            expected = tuple(load(data / f"output_{i}.pb") for i in range(len(graph.output)))
+            results = tuple(item.name for item in graph.output)
+            yield Case(case.name, opset, tuple(graph.node), inputs, results, expected)
 
 
 def translate(node: Any, inputs: list[Array | None], opset: int) -> Call:
@@ -91,8 +94,8 @@ def translate(node: Any, inputs: list[Array | None], opset: int) -> Call:
     attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
     name, arrays, values = TRANSLATIONS[node.op_type](inputs, attributes, opset)
     entry = BY_NAME[name]
-    first = arrays[entry.lead]
-    if first is None or first.dtype.name not in entry.dtypes:
+    first = arrays[entry.lead] if entry.lead >= 0 else None
+    if entry.lead >= 0 and (first is None or first.dtype.name not in entry.dtypes):
         raise LeftOutError(f"{name} is not defined for this dtype")
     arrays += [None] * (len(entry.inputs) - len(arrays))
     return name, arrays, {**entry.defaults(), **values}

@@ -10,43 +10,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from catalog_calls import IDS, call
 
 import wia.catalog
-from wia.catalog import OPERATIONS, Operation, Sample, allowed_error, evaluate, make_inputs
-
-IDS = [operation.name for operation in OPERATIONS]
-
-
-def numpy_dtype(name: str) -> np.dtype[Any]:
-    """numpy's or ml_dtypes' object for a name."""
-    import ml_dtypes
-
-    return np.dtype(name) if hasattr(np, name) else np.dtype(getattr(ml_dtypes, name))
-
-
-def input_dtypes(operation: Operation, name: str, count: int) -> tuple[np.dtype[Any], ...]:
-    """The dtypes of so many inputs when the operation's is that one."""
-    return tuple(map(numpy_dtype, wia.catalog.input_dtypes(operation, name, count)))
-
-
-def call(operation: Operation, sample: Sample, dtype: str) -> tuple[list[Any], dict[str, Any], Any]:
-    """Inputs, values and result of a sample."""
-    with np.errstate(all="ignore"):
-        dtypes = input_dtypes(operation, dtype, len(sample.shapes))
-        inputs = make_inputs(np, operation, sample, dtypes)
-    values = {**operation.defaults(), **sample.values}
-    if "dtype" in values:
-        values["dtype"] = numpy_dtype(values["dtype"])
-    before = None
-    scalar = operation.output.read_with
-    if scalar and values[scalar]:
-        before = evaluate(np, operation, inputs, {**values, scalar: 0.0})
-    return inputs, values, evaluate(np, operation, inputs, values, before)
+from wia.catalog import OPERATIONS, Operation, allowed_error, evaluate
 
 
 def test_numbers_and_names() -> None:
-    """Numbers go from 1 without a gap, and names are those of the C side."""
-    assert [operation.number for operation in OPERATIONS] == list(range(1, len(OPERATIONS) + 1))
+    """Numbers and names are given once, in order, and names are those of the C side."""
+    numbers = [operation.number for operation in OPERATIONS]
+    assert numbers == sorted(set(numbers))
+    assert 1 <= numbers[0] <= numbers[-1] < 1 << 16
     assert len(set(IDS)) == len(IDS)
     assert all(re.fullmatch("[a-z][a-z0-9_]*", name) for name in IDS)
 
@@ -54,12 +28,20 @@ def test_numbers_and_names() -> None:
 @pytest.mark.parametrize("operation", OPERATIONS, ids=IDS)
 def test_entry_is_complete(operation: Operation) -> None:
     """Texts, optional inputs at the end, defaults in range, one config for all its fields."""
-    texts = [operation.summary, operation.source, operation.formula, operation.tolerance.reason]
-    texts += [item.summary for item in (*operation.inputs, operation.output, *operation.fields)]
+    texts = [operation.summary, operation.source, operation.formula]
+    texts += [tolerance.reason for tolerance in operation.tolerances]
+    texts += [item.summary for item in (*operation.inputs, *operation.outputs, *operation.fields)]
     assert all(texts)
     optional = [operand.optional for operand in operation.inputs]
     assert optional == sorted(optional)
-    assert not operation.inputs[0].optional
+    left_out = [output.optional for output in operation.outputs]
+    assert left_out == sorted(left_out)
+    assert not operation.outputs[0].optional
+    operands = [operand.name for operand in (*operation.inputs, *operation.outputs)]
+    assert len(set(operands)) == len(operands)
+    assert len(operation.outputs) <= 8
+    assert bool(operation.count) == any(output.sized for output in operation.outputs)
+    assert operation.count in ("", *(output.name for output in operation.outputs))
     assert not operation.variadic or len(operation.inputs) == 1
     assert bool(operation.fields) == bool(operation.config)
     assert len(set(operation.dtypes)) == len(operation.dtypes)
@@ -72,10 +54,11 @@ def test_entry_is_complete(operation: Operation) -> None:
             assert item.variable or item.kind == "dtype" or item.name == "kernel"
             continue
         default = item.default if isinstance(item.default, tuple) else (item.default,)
-        assert all(item.minimum <= value <= item.maximum for value in default)
+        least, most = item.range
+        assert all(least <= value <= most for value in default)
         assert bool(item.enum) == bool(item.choices)
         if item.choices:
-            assert [choice.value for choice in item.choices] == list(range(item.maximum + 1))
+            assert [choice.value for choice in item.choices] == list(range(int(item.range[1]) + 1))
             assert item.default == 0
 
 
@@ -86,19 +69,19 @@ def test_samples_run_in_every_dtype(operation: Operation) -> None:
     for sample in operation.samples:
         assert operation.variadic or len(sample.shapes) == len(operation.inputs)
         for dtype in sample.dtypes or operation.dtypes:
-            inputs, values, result = call(operation, sample, dtype)
+            inputs, values, results = call(operation, sample, dtype)
             again, _, same = call(operation, sample, dtype)
+            assert len(results) == len(operation.outputs)
             assert all(
                 (a is None and b is None) or a.tobytes() == b.tobytes()
                 for a, b in zip(inputs, again, strict=True)
             )
-            assert (result.dtype, result.tobytes()) == (same.dtype, same.tobytes())
-            read = operation.output.read_with
-            more = {operation.output.name: result} if read and values[read] else {}
-            allowed = allowed_error(np, operation, inputs, {**values, **more}, result)
-            assert allowed.shape == result.shape
-            assert (allowed >= 0).all()
-            assert operation.flops(sample.shapes, result.shape, values) >= 0
+            errors = allowed_error(np, operation, inputs, values, results, results)
+            for result, other, allowed in zip(results, same, errors, strict=True):
+                assert (result.dtype, result.tobytes()) == (other.dtype, other.tobytes())
+                assert allowed.shape == result.shape
+                assert (allowed >= 0).all()
+            assert operation.flops(sample.shapes, results[0].shape, values) >= 0
             sampled.add(dtype)
     assert sampled == set(operation.dtypes)
 
@@ -107,12 +90,13 @@ def test_samples_run_in_every_dtype(operation: Operation) -> None:
 def test_results_do_not_depend_on_strides(operation: Operation) -> None:
     """Bit for bit: transposed, reversed and misaligned inputs give the same result."""
     for sample in operation.samples:
-        inputs, values, result = call(operation, sample, operation.dtypes[0])
-        if operation.output.read_with and values[operation.output.read_with]:
+        inputs, values, results = call(operation, sample, operation.dtypes[0])
+        if operation.outputs_read(values):
             continue
         changed = [None if array is None else rearranged(array) for array in inputs]
-        other = evaluate(np, operation, changed, values)
-        assert other.tobytes() == result.tobytes(), sample
+        others = evaluate(np, operation, changed, values)
+        for result, other in zip(results, others, strict=True):
+            assert other.tobytes() == result.tobytes(), sample
 
 
 def rearranged(array: Any) -> Any:
@@ -129,11 +113,11 @@ def test_inputs_are_not_written_to() -> None:
     """Semantics run on arrays that are read-only."""
     for operation in OPERATIONS:
         for sample in operation.samples:
-            inputs, values, result = call(operation, sample, operation.dtypes[0])
-            for array in (*inputs, result):
+            inputs, values, results = call(operation, sample, operation.dtypes[0])
+            for array in (*inputs, *results):
                 if array is not None:
                     array.flags.writeable = False
-            evaluate(np, operation, inputs, values, result)
+            evaluate(np, operation, inputs, values, results)
 
 
 def test_catalog_imports_nothing_heavy() -> None:

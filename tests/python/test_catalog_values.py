@@ -7,17 +7,11 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from catalog_calls import run
 
-from wia.catalog import BY_NAME, ScalarError, evaluate
+from wia.catalog import ScalarError
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
-
-
-def run(name: str, *inputs: Any, before: Any = None, **values: Any) -> Any:
-    """The semantics of an operation with its defaults."""
-    entry = BY_NAME[name]
-    arrays = [*inputs, *([None] * (len(entry.inputs) - len(inputs)))]
-    return evaluate(np, entry, arrays, {**entry.defaults(), **values}, before)
 
 
 def cast(values: Any, source: Any, target: Any) -> list[Any]:

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from catalog_calls import IDS, attributes_of, call
 from support import RunPython
-from test_catalog_entries import IDS, call
-from test_reference import attributes_of, strided
+from test_reference import strided
 
 import wia
 from wia._config import prefix
@@ -42,7 +42,7 @@ def assert_close(
     if expected.dtype.kind != "f":
         assert result.tobytes() == np.ascontiguousarray(expected).tobytes()
         return
-    allowed = allowed_error(np, operation, inputs, values, expected)
+    (allowed,) = allowed_error(np, operation, inputs, values, [expected])
     wide, exact = result.astype(np.float64), expected.astype(np.float64)
     with np.errstate(all="ignore"):
         good = (wide == exact) | (np.isnan(wide) & np.isnan(exact)) | (abs(wide - exact) <= allowed)
@@ -59,10 +59,10 @@ def test_samples(ctx: wia.Context, operation: Operation, form: str) -> None:
     done = 0
     for sample in operation.samples:
         for dtype in sorted(dtypes.intersection(sample.dtypes or operation.dtypes)):
-            inputs, values, expected = call(operation, sample, dtype)
-            if operation.output.read_with and values[operation.output.read_with]:
+            inputs, values, (expected,) = call(operation, sample, dtype)
+            if operation.outputs_read(values):
                 continue
-            given = attributes_of(operation, values)
+            given = attributes_of(values)
             if operation.name == "cast" and values["dtype"].name not in dtypes:
                 with pytest.raises(wia.UnimplementedError, match="it converts bool, uint8"):
                     ctx.execute("cast", [ctx.tensor(inputs[0])], **given)
@@ -84,16 +84,16 @@ def test_in_place(ctx: wia.Context, operation: Operation) -> None:
     for sample in operation.samples:
         if sample.dtypes:
             continue
-        inputs, values, expected = call(operation, sample, "float32")
+        inputs, values, (expected,) = call(operation, sample, "float32")
         for position, array in enumerate(inputs):
             if array is None or (array.shape, array.dtype) != (expected.shape, expected.dtype):
                 continue
-            if operation.output.read_with and values[operation.output.read_with]:
+            if operation.outputs_read(values):
                 continue
             tensors = [None if item is None else ctx.tensor(item) for item in inputs]
             target = tensors[position]
             assert target is not None
-            given = attributes_of(operation, values)
+            given = attributes_of(values)
             able = operation.family == "elementwise" or operation.name in ("copy", "softmax")
             if not able and array.size:
                 with pytest.raises(wia.UnimplementedError, match="in place"):
@@ -126,12 +126,12 @@ def test_large_operands(ctx: wia.Context, name: str) -> None:
     shapes, values = LARGE[name]
     sample = Sample(shapes=shapes, values=values)
     operation = replace(BY_NAME[name], samples=(sample,))
-    inputs, values, expected = call(operation, sample, "float32")
+    inputs, values, (expected,) = call(operation, sample, "float32")
     tensors = [None if array is None else ctx.tensor(array) for array in inputs]
     result = ctx.empty(expected.shape, expected.dtype.name)
     if expected.dtype.kind == "f":
         result.fill(float("nan"))
-    ctx.execute(name, tensors, [result], **attributes_of(operation, values))
+    ctx.execute(name, tensors, [result], **attributes_of(values))
     assert_close(operation, inputs, values, expected, result.numpy())
 
 

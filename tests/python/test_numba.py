@@ -48,7 +48,7 @@ def test_strided_operands_and_scalars() -> None:
     @kernel("matmul", dtypes=["float32"])
     def matmul(self: Driver, node: Node) -> object:
         assert [name for name, _ in node.scalars] == ["alpha", "beta"]
-        return make_matmul(node.outputs[0].rank)
+        return make_matmul(node.output.rank)
 
     with made(matmul=matmul) as ctx:
         array = np.arange(12, dtype=np.float32).reshape(3, 4)

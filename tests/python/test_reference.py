@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_catalog_entries import IDS, call, numpy_dtype
+from catalog_calls import IDS, attributes_of, call, numpy_dtype
 
 import wia
 from wia._errors import check
@@ -21,11 +21,6 @@ def ctx() -> Iterator[wia.Context]:
     """A context on the reference device."""
     with wia.Context("reference") as context:
         yield context
-
-
-def attributes_of(operation: Operation, values: dict[str, Any]) -> dict[str, Any]:
-    """What to give to Context.execute: values without those that are not given."""
-    return {name: value for name, value in values.items() if value is not None}
 
 
 def strided(ctx: wia.Context, array: Any) -> wia.Tensor:
@@ -46,40 +41,39 @@ def test_samples(ctx: wia.Context, operation: Operation, form: str) -> None:
             if form == "strided" and packed:
                 continue
             inputs, values, expected = call(operation, sample, dtype)
-            if operation.output.read_with and values[operation.output.read_with]:
+            if operation.outputs_read(values):
                 continue
             make = ctx.tensor if form == "contiguous" else lambda array: strided(ctx, array)
             tensors = [None if array is None else make(array) for array in inputs]
-            outputs = None if form == "contiguous" else [make(np.zeros_like(expected))]
-            given = attributes_of(operation, values)
-            (result,) = ctx.execute(operation.name, tensors, outputs, **given)
-            assert result.shape == expected.shape
-            assert result.numpy().dtype == expected.dtype
-            assert result.numpy().tobytes() == np.ascontiguousarray(expected).tobytes(), sample
+            outputs = None if form == "contiguous" else [make(np.zeros_like(e)) for e in expected]
+            results = ctx.execute(operation.name, tensors, outputs, **attributes_of(values))
+            for tensor, wanted in zip(results, expected, strict=True):
+                result = tensor.numpy()
+                assert (result.shape, result.dtype) == (wanted.shape, wanted.dtype)
+                assert result.tobytes() == np.ascontiguousarray(wanted).tobytes(), sample
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=IDS)
 def test_in_place(ctx: wia.Context, operation: Operation) -> None:
     """An output that is exactly one of the inputs gets the same result, where shapes allow it."""
-    done = 0
     for sample in operation.samples:
         inputs, values, expected = call(operation, sample, operation.dtypes[0])
-        for position, array in enumerate(inputs):
-            fits = array is not None and (array.shape, array.dtype) == (
-                expected.shape,
-                expected.dtype,
-            )
-            if not fits or (operation.output.read_with and values[operation.output.read_with]):
-                continue
-            tensors = [None if item is None else ctx.tensor(item) for item in inputs]
-            target = tensors[position]
-            assert target is not None
-            ctx.execute(operation.name, tensors, [target], **attributes_of(operation, values))
-            assert target.numpy().tobytes() == np.ascontiguousarray(expected).tobytes(), sample
-            done += 1
-    others = {"max_pool2d", "avg_pool2d", "global_max_pool2d", "global_avg_pool2d", "reshape"}
-    to_other_dtypes = operation.family in ("argmax", "compare")
-    assert bool(done) != (operation.name in others or to_other_dtypes)
+        if operation.outputs_read(values):
+            continue
+        for place, array in enumerate(inputs):
+            for number, wanted in enumerate(expected):
+                if array is None or (array.shape, array.dtype) != (wanted.shape, wanted.dtype):
+                    continue
+                tensors = [None if item is None else ctx.tensor(item) for item in inputs]
+                outputs = [
+                    tensors[place] if i == number else ctx.tensor(item)
+                    for i, item in enumerate(expected)
+                ]
+                ctx.execute(operation.name, tensors, outputs, **attributes_of(values))
+                for tensor, result in zip(outputs, expected, strict=True):
+                    assert tensor is not None
+                    same = tensor.numpy().tobytes() == np.ascontiguousarray(result).tobytes()
+                    assert same, sample
 
 
 def test_beta_reads_the_output(ctx: wia.Context) -> None:

@@ -33,7 +33,7 @@ def infer(ctx: wia.Context, op: str, *inputs: Shape, **attributes: Any) -> Shape
     """The shape that the rule gives; None when it refuses."""
     try:
         tensors = tuple(ctx.empty(shape) for shape in inputs)
-        return ctx._infer(BY_NAME[op].number, tensors, attributes)[0]
+        return ctx._infer(BY_NAME[op].number, tensors, attributes)[0][0]
     except wia.InvalidArgumentError:
         return None
 
@@ -151,7 +151,7 @@ def test_conv2d(ctx: wia.Context, image: Shape, weight: Shape, **values: Any) ->
     )
     assert (got is not None) == (channels_fit and kernel_fits)
     if got is not None:
-        result = evaluate(np, BY_NAME["conv2d"], [zeros(image), zeros(weight), None], values)
+        (result,) = evaluate(np, BY_NAME["conv2d"], [zeros(image), zeros(weight), None], values)
         assert got == result.shape
 
 
@@ -174,7 +174,7 @@ def test_max_pool2d(ctx: wia.Context, image: Shape, **values: Any) -> None:
     )
     assert (got is not None) == fits
     if got is not None:
-        result = evaluate(np, BY_NAME["max_pool2d"], [zeros(image)], values)
+        (result,) = evaluate(np, BY_NAME["max_pool2d"], [zeros(image)], values)
         assert got == result.shape
         if values["dilation"] == (1, 1):
             assert not result.any()

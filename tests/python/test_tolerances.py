@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_catalog_entries import call
+from catalog_calls import call
 
 import wia
 from wia.catalog import BY_NAME, Operation, Sample, allowed_error, cost
@@ -24,7 +24,7 @@ def within(
     operation: Operation, inputs: list[Any], values: dict[str, Any], expected: Any, result: Any
 ) -> Any:
     """Per element, whether a result is near enough to what the semantics give."""
-    allowed = allowed_error(np, operation, inputs, values, expected)
+    (allowed,) = allowed_error(np, operation, inputs, values, [expected])
     with np.errstate(invalid="ignore"):
         error = abs(result.astype(np.float64) - expected.astype(np.float64))
     same = (result == expected) | (np.isnan(result) & np.isnan(expected))
@@ -40,9 +40,8 @@ def test_a_native_driver_is_within(ctx: wia.Context) -> None:
         for sample in operation.samples:
             if sample.dtypes or operation.name == "cast":
                 continue
-            inputs, values, expected = call(operation, sample, "float32")
-            read_with = operation.output.read_with
-            if read_with and values[read_with]:
+            inputs, values, (expected,) = call(operation, sample, "float32")
+            if operation.outputs_read(values):
                 continue
             tensors = [None if array is None else ctx.tensor(array) for array in inputs]
             given = {name: value for name, value in values.items() if value is not None}
@@ -58,7 +57,8 @@ def large(name: str, *shapes: tuple[int, ...], **values: Any) -> tuple[Any, ...]
     left_out = [None] * (len(operation.inputs) - len(shapes))
     sample = Sample(shapes=(*shapes, *left_out), values=values)
     entry = Operation(**{**vars(operation), "samples": (sample,)})
-    return (entry, *call(entry, sample, "float32"))
+    inputs, given, (expected,) = call(entry, sample, "float32")
+    return entry, inputs, given, expected
 
 
 CALLS = [

@@ -5,7 +5,9 @@ It imports nothing heavy: semantics take numpy as their first argument.
 
 from __future__ import annotations
 
-from . import compare, conv, elementwise, functions, linear, move, norm, pool, reduce, shape
+from collections.abc import Iterator
+from importlib import import_module
+
 from ._cost import cost
 from ._evaluate import evaluate
 from ._model import (
@@ -22,25 +24,31 @@ from ._model import (
     Values,
 )
 from ._numeric import OperandError, ScalarError
-from ._samples import input_dtypes, make_inputs
+from ._samples import input_dtypes, make_inputs, sample_values
 from ._tolerance import allowed_error
 
+_MODULES = (
+    "compare",
+    "conv",
+    "elementwise",
+    "functions",
+    "linear",
+    "move",
+    "norm",
+    "pool",
+    "reduce",
+    "shape",
+)
+"""The modules with entries; each has them in its OPERATIONS."""
+
+
+def _collect() -> Iterator[Operation]:
+    for name in _MODULES:
+        yield from import_module(f".{name}", __name__).OPERATIONS
+
+
 OPERATIONS: tuple[Operation, ...] = tuple(
-    sorted(
-        (
-            *compare.OPERATIONS,
-            *conv.OPERATIONS,
-            *elementwise.OPERATIONS,
-            *functions.OPERATIONS,
-            *linear.OPERATIONS,
-            *move.OPERATIONS,
-            *norm.OPERATIONS,
-            *pool.OPERATIONS,
-            *reduce.OPERATIONS,
-            *shape.OPERATIONS,
-        ),
-        key=lambda operation: operation.number,
-    )
+    sorted(_collect(), key=lambda operation: operation.number)
 )
 """All operations in the order of their numbers."""
 
@@ -67,4 +75,5 @@ __all__ = [
     "evaluate",
     "input_dtypes",
     "make_inputs",
+    "sample_values",
 ]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ._model import Operation, Shape, Values
+
+Flops = Callable[[tuple[Shape | None, ...], Shape, Values], float]
 
 
 def elements(shape: Shape | None) -> int:
@@ -15,17 +17,32 @@ def elements(shape: Shape | None) -> int:
     return count
 
 
+def per_output(count: float = 1.0) -> Flops:
+    """So many operations for each element of the first output."""
+    return lambda shapes, out, values: count * elements(out)
+
+
+def per_input(count: float = 1.0) -> Flops:
+    """So many operations for each element of the first input."""
+    return lambda shapes, out, values: count * elements(shapes[0])
+
+
+def moves_only(shapes: tuple[Shape | None, ...], out: Shape, values: Values) -> float:
+    """No arithmetic."""
+    return 0.0
+
+
 def cost(
     operation: Operation, shapes: Sequence[Shape | None], sizes: Sequence[int], values: Values
 ) -> tuple[float, float]:
     """Floating-point (or integer) operations and bytes of one call.
 
-    ``shapes`` are those of all inputs, None where left out, and of the output; ``sizes`` the bytes
-    of an element of each. Every operand is read, and the output written, once; an output that is
-    also read (matmul with beta) counts twice.
+    ``shapes`` are those of all inputs, then of all outputs, None where left out; ``sizes`` the
+    bytes of an element of each. Every operand is read, or written, once; an output that is also
+    read (matmul with beta) counts twice.
     """
-    read_with = operation.output.read_with
-    again = [-1] if read_with and values[read_with] != 0 else []
-    flops = operation.flops(tuple(shapes[:-1]), shapes[-1] or (), values)
+    first = len(shapes) - len(operation.outputs)
+    again = [first + i for i in operation.outputs_read(values)]
+    flops = operation.flops(tuple(shapes[:first]), shapes[first] or (), values)
     positions = [i for i, shape in enumerate(shapes) if shape is not None]
     return flops, float(sum(elements(shapes[i]) * sizes[i] for i in positions + again))

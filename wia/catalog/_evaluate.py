@@ -9,15 +9,30 @@ from ._model import Operation, Values
 
 
 def evaluate(
-    np: Any, operation: Operation, inputs: Sequence[Any], values: Values, before: Any = None
-) -> Any:
-    """The output for numpy inputs (None where left out), in its dtype.
+    np: Any,
+    operation: Operation,
+    inputs: Sequence[Any],
+    values: Values,
+    before: Sequence[Any] | None = None,
+) -> tuple[Any, ...]:
+    """All outputs for numpy inputs (None where left out), in their dtypes.
 
     ``values`` has every attribute and scalar: see Operation.defaults(). Dtypes in it are numpy's.
-    ``before`` is the output as it was, for operations that may read it; it is not written to.
-    Raises ScalarError for scalars that the dtype can't take.
+    ``before`` are the outputs as they were, for operations that may read them; they are not written
+    to. Raises ScalarError for scalars that the dtype can't take, OperandError for elements that the
+    operation can't.
     """
-    read_with = operation.output.read_with
-    more = {operation.output.name: before} if read_with and values[read_with] != 0 else {}
+    more = read_outputs(operation, values, before)
     with np.errstate(all="ignore"):
-        return np.asarray(operation.semantics(np, *inputs, **values, **more))
+        results = operation.semantics(np, *inputs, **values, **more)
+    several = results if isinstance(results, tuple) else (results,)
+    return tuple(np.asarray(result) for result in several)
+
+
+def read_outputs(
+    operation: Operation, values: Values, before: Sequence[Any] | None
+) -> dict[str, Any]:
+    """The outputs that a call reads first, by name."""
+    if before is None:
+        return {}
+    return {operation.outputs[i].name: before[i] for i in operation.outputs_read(values)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -32,23 +33,47 @@ PACKED = ("float4_e2m1fn", "int4", "int2", "uint4", "uint2")
 INT64_MAX = 2**63 - 1
 INT32_MAX = 2**31 - 1
 MAX_INPUTS = 31
-"""WIA_MAX_OPERANDS without the output."""
+"""WIA_MAX_OPERANDS without an output."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tolerance:
+    """How far a result may be from the semantics: see :mod:`wia.catalog._tolerance`.
+
+    ``length`` gives the number of roundings in the accumulator, ``magnitude`` what each of them
+    is relative to. Without them only the rounding of the result counts. ``bitwise``: elements are
+    copied, so that every bit has to arrive, those of a NaN too. ``signed_zeros``: the sign of a
+    zero is told; elsewhere either is good.
+    """
+
+    ulps: float = 0.0
+    bitwise: bool = False
+    signed_zeros: bool = False
+    length: Callable[[tuple[Shape, ...], Values], int] | None = None
+    magnitude: Semantics | None = None
+    reason: str = "The result is exact."
 
 
 @dataclass(frozen=True, kw_only=True)
 class Operand:
-    """An input or the output.
+    """An input or an output.
 
-    ``read_with`` names the scalar that, unless zero, makes the kernel also read this output.
-    ``dtypes`` are those of an input that has a dtype of its own; the others have that of the
-    operation.
+    Of inputs: ``dtypes`` are those of one that has a dtype of its own; the others have that of the
+    operation. ``dtype_for`` are pairs of a dtype of the operation and that of this input in
+    samples, where they differ and the rule says so (an int32 bias to int8).
+    Of outputs: ``read_with`` names the scalar that, unless zero, makes the kernel also read it.
+    ``tolerance`` is its own, where that of the operation doesn't fit. ``sized`` ones have the
+    largest possible size in their first dimension: see Operation.count.
     """
 
     name: str
     summary: str
     optional: bool = False
     dtypes: tuple[str, ...] = ()
+    dtype_for: tuple[tuple[str, str], ...] = ()
     read_with: str = ""
+    tolerance: Tolerance | None = None
+    sized: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,27 +90,36 @@ class Choice:
 class Attribute:
     """A value that a kernel is prepared for.
 
-    ``kind`` is "int", "bool" or "dtype". ``length`` 0 is a single value, else the elements of a
-    list; ``variable`` lists have any length up to it. A ``default`` of None means "not given",
+    ``kind`` is "int", "float", "bool" or "dtype". ``length`` 0 is a single value, else the elements
+    of a list; ``variable`` lists have any length up to it. A ``default`` of None means "not given",
     which only variable lists and dtypes can be. ``enum`` is the C type of ``choices``, which count
     from 0, the default. ``field`` is the C type in the config struct, empty for an attribute that
     isn't there. In the struct a zero means the default where ``zero_is_default``; elsewhere zero is
-    zero.
+    zero. Without a ``minimum`` and a ``maximum`` integers go from 0, and floats are any but NaN.
     """
 
     name: str
     summary: str
-    default: int | tuple[int, ...] | None
+    default: float | tuple[float, ...] | None
     kind: str = "int"
     length: int = 0
     variable: bool = False
     length_field: str = ""
-    minimum: int = 0
-    maximum: int = INT64_MAX
+    minimum: float | None = None
+    maximum: float | None = None
     zero_is_default: bool = False
     field: str = "int32_t"
     enum: str = ""
     choices: tuple[Choice, ...] = ()
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The least and the largest value of an element."""
+        least, most = (-math.inf, math.inf) if self.kind == "float" else (0, INT64_MAX)
+        return (
+            least if self.minimum is None else self.minimum,
+            most if self.maximum is None else self.maximum,
+        )
 
     @property
     def words(self) -> int:
@@ -109,11 +143,15 @@ class Option(Attribute):
 
 @dataclass(frozen=True, kw_only=True)
 class Scalar:
-    """A value that may change from call to call without another prepare."""
+    """A value that may change from call to call without another prepare.
+
+    ``another`` is a second good one for tests, None: the default plus 1.
+    """
 
     name: str
     summary: str
     default: float
+    another: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,43 +164,36 @@ class Standard:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tolerance:
-    """How far a result may be from the semantics: see :mod:`wia.catalog._tolerance`.
-
-    ``length`` gives the number of roundings in the accumulator, ``magnitude`` what each of them
-    is relative to. Without them only the rounding of the result counts.
-    """
-
-    ulps: float = 0.0
-    length: Callable[[tuple[Shape, ...], Values], int] | None = None
-    magnitude: Semantics | None = None
-    reason: str = "The result is exact."
-
-
-@dataclass(frozen=True, kw_only=True)
 class Sample:
     """Inputs of one call, described: ``shapes`` has None for an input that is left out.
 
     ``fills`` names how each input is filled (see :mod:`wia.catalog._samples`), "normal" where it
-    is shorter. ``dtypes`` limits the sample to some of the operation's dtypes.
+    is shorter. ``dtypes`` limits the sample to some of the operation's dtypes. ``own`` are pairs of
+    an input's name and its dtype, for those that have several of their own; else they have the
+    first.
     """
 
     shapes: tuple[Shape | None, ...]
     values: Values = field(default_factory=dict)
     fills: tuple[str, ...] = ()
     dtypes: tuple[str, ...] = ()
+    own: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Operation:
     """One operation.
 
-    ``number`` is the value of WIA_OP_<NAME> and never given to another operation. ``family`` names
+    ``number`` is the value of WIA_OP_<NAME> and never given to another operation; numbers may have
+    gaps. Optional inputs and outputs are the last ones; with several outputs the semantics return
+    a tuple of all of them. ``count`` names the int64 output of rank 0 that tells how many elements
+    of the first dimension of the ``sized`` outputs the data made; those behind are 0. ``family`` is
     the shape and dtype rule, a C function wia__infer_<family>. ``dtypes`` are those of the first
-    input that has none of its own; with ``same_dtype`` all others like it have that one too. A
-    ``variadic`` operation has one entry in ``inputs``, which stands for 1 to MAX_INPUTS. ``flops``
-    takes the shapes of the inputs, the shape of the output and the values. ``source`` names what
-    the semantics are checked against.
+    input that has none of its own, or of the first output if there is no such input; with
+    ``same_dtype`` all other inputs like it have that one too. A ``variadic`` operation has one
+    entry in ``inputs``, which stands for 1 to MAX_INPUTS. ``flops`` takes the shapes of the inputs,
+    the shape of the first output and the values. ``source`` names what the semantics are checked
+    against.
     """
 
     number: int
@@ -170,7 +201,7 @@ class Operation:
     summary: str
     formula: str
     inputs: tuple[Operand, ...]
-    output: Operand
+    outputs: tuple[Operand, ...]
     family: str
     dtypes: tuple[str, ...]
     semantics: Semantics
@@ -186,6 +217,30 @@ class Operation:
     options: tuple[Option, ...] = ()
     scalars: tuple[Scalar, ...] = ()
     config: str = ""
+    count: str = ""
+
+    @property
+    def output(self) -> Operand:
+        """The first output."""
+        return self.outputs[0]
+
+    @property
+    def required_outputs(self) -> int:
+        """Outputs that can't be left out; the optional ones come after them."""
+        return sum(not operand.optional for operand in self.outputs)
+
+    @property
+    def tolerances(self) -> tuple[Tolerance, ...]:
+        """The tolerance of each output."""
+        return tuple(output.tolerance or self.tolerance for output in self.outputs)
+
+    def outputs_read(self, values: Values) -> tuple[int, ...]:
+        """The numbers of the outputs that a call with these scalars reads first."""
+        return tuple(
+            i
+            for i, output in enumerate(self.outputs)
+            if output.read_with and values[output.read_with] != 0
+        )
 
     @property
     def required(self) -> int:
@@ -199,8 +254,8 @@ class Operation:
 
     @property
     def lead(self) -> int:
-        """The number of the input that ``dtypes`` is about."""
-        return next(i for i, operand in enumerate(self.inputs) if not operand.dtypes)
+        """The number of the input that ``dtypes`` is about; -1: the first output."""
+        return next((i for i, operand in enumerate(self.inputs) if not operand.dtypes), -1)
 
     @property
     def fields(self) -> tuple[Attribute | Scalar, ...]:

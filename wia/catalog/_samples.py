@@ -9,18 +9,27 @@ from ._model import Operation, Sample
 from ._numeric import is_integer, is_unsigned, limits, narrow
 
 
-def input_dtypes(operation: Operation, dtype: str, count: int) -> tuple[str, ...]:
-    """The dtypes of ``count`` inputs when the operation's is that one.
+def input_dtypes(operation: Operation, dtype: str, sample: Sample) -> tuple[str, ...]:
+    """The dtypes of a sample's inputs when the operation's is that one."""
+    if operation.variadic:
+        return (dtype,) * len(sample.shapes)
+    own = dict(sample.own)
+    return tuple(
+        own.get(operand.name)
+        or (operand.dtypes[0] if operand.dtypes else dict(operand.dtype_for).get(dtype, dtype))
+        for operand in operation.inputs
+    )
 
-    An input with dtypes of its own has the first of them, and an 8-bit layer an int32 bias.
+
+def sample_values(operation: Operation, sample: Sample, dtype: str) -> dict[str, Any]:
+    """What a sample gives when the operation's dtype is that one.
+
+    Where no input has it, the attribute dtype does.
     """
-    dtypes = [dtype] * count
-    for position, operand in enumerate(operation.inputs):
-        if operand.dtypes:
-            dtypes[position] = operand.dtypes[0]
-    if not operation.same_dtype and dtype in ("int8", "uint8"):
-        dtypes[2] = "int32"
-    return tuple(dtypes)
+    values = dict(sample.values)
+    if operation.lead < 0 and any(item.name == "dtype" for item in operation.attributes):
+        values["dtype"] = dtype
+    return values
 
 
 def make_inputs(
@@ -30,7 +39,8 @@ def make_inputs(
 
     Fills: "normal" (standard normal; integers from -8 to 8), "positive" (0.5 to 2; integers 1 to
     8), "wide" (over the dtype's range), "special" (normal with NaN, infinities, zeros of both signs
-    and the smallest values among them; floats only), "index5" (integers from -5 to 4).
+    and the smallest values among them; floats only), "index5" (integers from -5 to 4), "2..7" (from
+    2 to below 7; ends may be negative and, for floats, have a point).
     """
     index = operation.samples.index(sample)
     arrays: list[Any] = []
@@ -40,13 +50,21 @@ def make_inputs(
             continue
         random = np.random.default_rng([operation.number, index, position, seed])
         fill = sample.fills[position] if position < len(sample.fills) else "normal"
-        index_of = re.fullmatch(r"index(\d+)", fill)
-        if index_of:
+        between = re.fullmatch(r"(-?[\d.]*\d)\.\.(-?[\d.]+)", fill)
+        if index_of := re.fullmatch(r"index(\d+)", fill):
             size = int(index_of[1])
             arrays.append(random.integers(-size, size, shape).astype(dtypes[position]))
+        elif between:
+            arrays.append(_between(np, random, shape, dtypes[position], *between.groups()))
         else:
             arrays.append(_FILLS[fill](np, random, shape, dtypes[position]))
     return arrays
+
+
+def _between(np: Any, random: Any, shape: Any, dtype: Any, low: str, high: str) -> Any:
+    if is_integer(dtype):
+        return narrow(np, random.integers(int(low), int(high), shape), dtype)
+    return narrow(np, random.uniform(float(low), float(high), shape), dtype)
 
 
 def _normal(np: Any, random: Any, shape: Any, dtype: Any) -> Any:

@@ -16,9 +16,11 @@ exact.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from ._model import Operation, Values
+from ._evaluate import read_outputs
+from ._model import Operation, Tolerance, Values
 from ._numeric import is_integer, widen
 
 
@@ -38,13 +40,28 @@ def ulp(np: Any, values: Any, dtype: str) -> Any:
 
 
 def allowed_error(
-    np: Any, operation: Operation, inputs: list[Any], values: Values, expected: Any
-) -> Any:
-    """The largest error allowed, per element, in float64.
+    np: Any,
+    operation: Operation,
+    inputs: Sequence[Any],
+    values: Values,
+    expected: Sequence[Any],
+    before: Sequence[Any] | None = None,
+) -> tuple[Any, ...]:
+    """The largest errors allowed, per output and element, in float64.
 
-    Inputs are those of the call and ``expected`` the output of the semantics, in its dtype.
+    Inputs and ``before`` are those of the call: see evaluate(). ``expected`` are the outputs of the
+    semantics, in their dtypes.
     """
-    tolerance = operation.tolerance
+    given = {**values, **read_outputs(operation, values, before)}
+    return tuple(
+        _bound(np, tolerance, inputs, given, output)
+        for tolerance, output in zip(operation.tolerances, expected, strict=True)
+    )
+
+
+def _bound(
+    np: Any, tolerance: Tolerance, inputs: Sequence[Any], values: Values, expected: Any
+) -> Any:
     if is_integer(expected.dtype) or expected.dtype.name not in _BITS:
         return np.zeros(expected.shape)
     wide = widen(np, expected)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._cost import elements
+from ._cost import moves_only
+from ._forms import COPIED, EXACT, binary, onnx
 from ._model import (
     ANY,
     FLOATS,
@@ -12,10 +13,7 @@ from ._model import (
     Operand,
     Operation,
     Sample,
-    Shape,
     Standard,
-    Tolerance,
-    Values,
 )
 from ._numeric import widen
 
@@ -42,69 +40,32 @@ def where(np: Any, condition: Any, a: Any, b: Any) -> Any:
     return np.where(condition, a, b)
 
 
-def _count(shapes: tuple[Shape | None, ...], out: Shape, values: Values) -> float:
-    return float(elements(out))
-
-
-_SAMPLES = (
-    Sample(shapes=((8,), (8,))),
-    Sample(shapes=((), ())),
-    Sample(shapes=((3, 1, 33), (2, 1))),
-    Sample(shapes=((31,), (1,))),
-    Sample(shapes=((0, 4), (4,))),
-    Sample(shapes=((9, 5), (9, 5)), fills=("special", "special")),
-    Sample(shapes=((9, 7), (9, 7)), fills=("wide", "wide")),
-)
-
-
-def _pair(
-    number: int, name: str, summary: str, formula: str, semantics: Any, onnx: Standard, **more: Any
-) -> Operation:
-    return Operation(
-        number=number,
-        name=name,
-        summary=summary,
-        formula=formula,
-        inputs=(
-            Operand(name="a", summary="Any shape."),
-            Operand(name="b", summary="Broadcasts with a, by numpy's rules."),
-        ),
-        semantics=semantics,
-        standard=onnx,
-        tolerance=Tolerance(),
-        flops=_count,
-        samples=_SAMPLES,
-        **more,
-    )
-
-
-def _extreme(number: int, name: str, word: str, semantics: Any, onnx: str) -> Operation:
-    return _pair(
+def _extreme(number: int, name: str, word: str, semantics: Any, operator: str) -> Operation:
+    return binary(
         number,
         name,
         f"The {word} of two numbers, element by element.",
         f"output = {name[:3]}(a, b)",
         semantics,
-        Standard(name=onnx, opset=13, note="two inputs"),
-        output=Operand(name="output", summary="The shape of both together."),
-        family="elementwise",
-        dtypes=(*FLOATS, *INTEGERS),
+        standard=onnx(operator, 13, "two inputs"),
+        tolerance=EXACT,
         notes=("NaN wins, on either side. Of zeros of both signs either may come out.",),
         source=f"ONNX node tests {name[:3]}_*; NaN by hand",
     )
 
 
-def _order(number: int, name: str, sign: str, onnx: str, opset: int, tests: str) -> Operation:
+def _order(number: int, name: str, sign: str, operator: str, opset: int, tests: str) -> Operation:
     both = name in ("equal", "not_equal")
     rule = "NaN is unequal to all numbers, itself included; " if both else "NaN gives false; "
-    return _pair(
+    return binary(
         number,
         name,
         f"Whether a {sign} b, element by element.",
         f"output = a {sign} b",
         _comparison(name),
-        Standard(name=onnx, opset=opset, note="with Not behind it" if name == "not_equal" else ""),
-        output=Operand(name="output", summary="bool; the shape of both together."),
+        standard=onnx(operator, opset, "with Not behind it" if name == "not_equal" else ""),
+        tolerance=EXACT,
+        outputs=(Operand(name="output", summary="bool; the shape of both together."),),
         family="compare",
         dtypes=(*FLOATS, *INTEGERS, *(("bool",) if both else ())),
         notes=(f"{rule}zeros of both signs are equal.",),
@@ -133,14 +94,14 @@ WHERE = Operation(
         Operand(name="a", summary="Any shape."),
         Operand(name="b", summary="Broadcasts with a."),
     ),
-    output=Operand(name="output", summary="The shape of all three together."),
+    outputs=(Operand(name="output", summary="The shape of all three together."),),
     family="elementwise",
     dtypes=ANY,
     semantics=where,
     notes=("Elements are copied bit by bit, NaN too.",),
     standard=Standard(name="Where", opset=16),
-    tolerance=Tolerance(),
-    flops=lambda shapes, out, values: 0.0,
+    tolerance=COPIED,
+    flops=moves_only,
     samples=(
         Sample(shapes=((8,), (8,), (8,))),
         Sample(shapes=((), (), ())),

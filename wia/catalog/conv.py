@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ._cost import elements
+from ._forms import INT32_FOR_INT8, flag
 from ._model import (
     FLOATS,
     INT32_MAX,
@@ -94,12 +95,19 @@ CONV2D = Operation(
     inputs=(
         Operand(name="input", summary="[n, c, height, width]."),
         Operand(name="weight", summary="[o, c / groups, kernel height, kernel width]."),
-        Operand(name="bias", summary="[o]; int32 where the output is.", optional=True),
+        Operand(
+            name="bias",
+            summary="[o]; int32 where the output is.",
+            optional=True,
+            dtype_for=INT32_FOR_INT8,
+        ),
     ),
-    output=Operand(
-        name="output",
-        summary="[n, o, y, x] with y = (height + top + bottom - (kernel height - 1) * dilation - 1)"
-        " / stride + 1, rounded down; x likewise.",
+    outputs=(
+        Operand(
+            name="output",
+            summary="[n, o, y, x] with y = (height + top + bottom - (kernel height - 1) * dilation "
+            "- 1) / stride + 1, rounded down; x likewise.",
+        ),
     ),
     family="conv2d",
     dtypes=(*FLOATS, "int8", "uint8"),
@@ -204,10 +212,12 @@ MAX_POOL2D = Operation(
     formula="output[n, c, y, x] = max_ij input[n, c, y * stride + i * dilation - padding, x "
     "likewise]",
     inputs=(Operand(name="input", summary="[n, c, height, width]."),),
-    output=Operand(
-        name="output",
-        summary="[n, c, y, x] with y = (height + top + bottom - (kernel - 1) * dilation - 1) / "
-        "stride + 1, rounded down, or up with ceil_mode; x likewise.",
+    outputs=(
+        Operand(
+            name="output",
+            summary="[n, c, y, x] with y = (height + top + bottom - (kernel - 1) * dilation - 1) / "
+            "stride + 1, rounded down, or up with ceil_mode; x likewise.",
+        ),
     ),
     family="pool2d",
     dtypes=(*FLOATS, "int8", "uint8"),
@@ -220,14 +230,7 @@ MAX_POOL2D = Operation(
     ),
     standard=Standard(name="MaxPool", opset=12, note="one output; storage_order 0"),
     attributes=(
-        Attribute(
-            name="ceil_mode",
-            summary="1: the size of the output is rounded up.",
-            default=0,
-            kind="bool",
-            maximum=1,
-            field="uint32_t",
-        ),
+        flag("ceil_mode", "1: the size of the output is rounded up."),
         pair("kernel", "Rows and columns of the window; has to be given.", None),
         Attribute(
             name="stride",

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._cost import elements
+from ._cost import moves_only
+from ._forms import INPUT, SIGNED_ZEROS, UNARY_SAMPLES, binary, onnx, target_dtype, unary
 from ._model import (
     ANY,
     FLOATS,
-    INTEGERS,
     PACKED,
     SIGNED,
-    Attribute,
     Operand,
     Operation,
     Sample,
-    Shape,
     Standard,
-    Tolerance,
-    Values,
 )
 from ._numeric import is_integer, limits, narrow, widen
 
-_ROUNDED = Tolerance(ulps=1.0, reason="One rounding of the result.")
 _CAST_DTYPES = (*ANY, *PACKED)
 
 
@@ -100,108 +95,59 @@ def _cast_integer(np: Any, x: Any, dtype: Any) -> Any:
     return narrow(np, np.where(negative, -magnitude, magnitude), dtype)
 
 
-def _count(shapes: tuple[Shape | None, ...], out: Shape, values: Values) -> float:
-    return float(elements(out))
-
-
-_PAIR_SAMPLES = (
-    Sample(shapes=((8,), (8,))),
-    Sample(shapes=((), ())),
-    Sample(shapes=((3, 1, 33), (2, 1))),
-    Sample(shapes=((31,), (1,))),
-    Sample(shapes=((0, 4), (4,))),
-    Sample(shapes=((2, 3, 5), (2, 3, 5)), fills=("special", "special")),
-    Sample(shapes=((9, 7), (9, 7)), fills=("wide", "wide")),
-)
-
-
-def _pair(
-    number: int, name: str, summary: str, formula: str, semantics: Any, onnx: str, **more: Any
-) -> Operation:
-    return Operation(
-        number=number,
-        name=name,
-        summary=summary,
-        formula=formula,
-        inputs=(
-            Operand(name="a", summary="Any shape."),
-            Operand(name="b", summary="Broadcasts with a, by numpy's rules."),
-        ),
-        output=Operand(name="output", summary="The shape of both together."),
-        family="elementwise",
-        dtypes=(*FLOATS, *INTEGERS),
-        semantics=semantics,
-        standard=Standard(name=onnx, opset=14),
-        tolerance=_ROUNDED,
-        flops=_count,
-        samples=_PAIR_SAMPLES,
-        **more,
-    )
-
-
 _WRAPS = ("Integers wrap.",)
 
-RELU = Operation(
-    number=5,
-    name="relu",
-    summary="Rectifier: what is below zero becomes zero.",
-    formula="output = max(input, 0)",
-    inputs=(Operand(name="input", summary="Any shape."),),
-    output=Operand(name="output", summary="The shape of input."),
-    family="elementwise",
+RELU = unary(
+    5,
+    "relu",
+    "Rectifier: what is below zero becomes zero.",
+    "output = max(input, 0)",
+    relu,
     dtypes=(*FLOATS, *SIGNED),
-    semantics=relu,
     notes=("NaN stays NaN; -0 becomes 0.",),
-    standard=Standard(name="Relu", opset=14),
-    tolerance=Tolerance(),
-    flops=_count,
-    samples=(
-        Sample(shapes=((8,),)),
-        Sample(shapes=((),)),
-        Sample(shapes=((3, 31),), fills=("special",)),
-        Sample(shapes=((2, 0),)),
-        Sample(shapes=((65,),), fills=("wide",)),
-    ),
+    standard=onnx("Relu", 14),
+    tolerance=SIGNED_ZEROS,
+    samples=UNARY_SAMPLES,
     source="ONNX node test relu; NaN and -0 by hand",
 )
 
-ADD = _pair(
+ADD = binary(
     14,
     "add",
     "Sum of two tensors.",
     "output = a + b",
     add,
-    "Add",
+    standard=onnx("Add", 14),
     notes=_WRAPS,
     source="ONNX node tests add*; wrapping by hand",
 )
-SUB = _pair(
+SUB = binary(
     15,
     "sub",
     "Difference of two tensors.",
     "output = a - b",
     sub,
-    "Sub",
+    standard=onnx("Sub", 14),
     notes=_WRAPS,
     source="ONNX node tests sub*; wrapping by hand",
 )
-MUL = _pair(
+MUL = binary(
     16,
     "mul",
     "Product of two tensors, element by element.",
     "output = a * b",
     mul,
-    "Mul",
+    standard=onnx("Mul", 14),
     notes=_WRAPS,
     source="ONNX node tests mul*; wrapping by hand",
 )
-DIV = _pair(
+DIV = binary(
     17,
     "div",
     "Quotient of two tensors, element by element.",
     "output = a / b",
     div,
-    "Div",
+    standard=onnx("Div", 14),
     notes=(
         "Integers are rounded toward zero. Dividing an integer by 0 gives 0, and the least integer "
         "by -1 gives itself; floats follow IEEE 754.",
@@ -214,8 +160,8 @@ CAST = Operation(
     name="cast",
     summary="Converts to another dtype.",
     formula="output = input, in the dtype of output",
-    inputs=(Operand(name="input", summary="Any shape."),),
-    output=Operand(name="output", summary="The shape of input, any of the same dtypes."),
+    inputs=(INPUT,),
+    outputs=(Operand(name="output", summary="The shape of input, any of the same dtypes."),),
     family="cast",
     dtypes=_CAST_DTYPES,
     semantics=cast,
@@ -234,17 +180,9 @@ CAST = Operation(
     standard=Standard(
         name="Cast", opset=13, note="which leaves open what is out of range; saturate 0"
     ),
-    attributes=(
-        Attribute(
-            name="dtype",
-            summary="The dtype of the result; not given: that of the output.",
-            default=None,
-            kind="dtype",
-            field="",
-        ),
-    ),
-    tolerance=Tolerance(),
-    flops=lambda shapes, out, values: 0.0,
+    attributes=(target_dtype("The dtype of the result"),),
+    tolerance=SIGNED_ZEROS,
+    flops=moves_only,
     samples=tuple(
         Sample(shapes=((5, 7),), values={"dtype": dtype}, fills=(fill,))
         for dtype in _CAST_DTYPES

@@ -5,27 +5,20 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ._cost import elements
+from ._forms import POSITIVE_SAMPLES, SIGNED_ZEROS, lifted, onnx, roundings, unary
 from ._model import (
     FLOATS,
     INTEGERS,
     SIGNED,
     Attribute,
     Choice,
-    Operand,
-    Operation,
     Sample,
     Scalar,
-    Shape,
-    Standard,
     Tolerance,
-    Values,
 )
 from ._numeric import ScalarError, is_integer, limits, narrow, widen
 
 _GELU_TANH = 1
-_LEAST = 2.0**-100
-"""What results count as at least, for errors: so those near underflow may be flushed to zero."""
 
 
 def neg(np: Any, x: Any) -> Any:
@@ -33,24 +26,10 @@ def neg(np: Any, x: Any) -> Any:
     return narrow(np, 0 - widen(np, x), x.dtype) if is_integer(x.dtype) else -x
 
 
-def exp(np: Any, x: Any) -> Any:
-    """e to the power of the element."""
-    return narrow(np, np.exp(widen(np, x)), x.dtype)
-
-
-def log(np: Any, x: Any) -> Any:
-    """Natural logarithm."""
-    return narrow(np, np.log(widen(np, x)), x.dtype)
-
-
-def sqrt(np: Any, x: Any) -> Any:
-    """Square root."""
-    return narrow(np, np.sqrt(widen(np, x)), x.dtype)
-
-
-def tanh(np: Any, x: Any) -> Any:
-    """Hyperbolic tangent."""
-    return narrow(np, np.tanh(widen(np, x)), x.dtype)
+exp = lifted(lambda np, x: np.exp(x))
+log = lifted(lambda np, x: np.log(x))
+sqrt = lifted(lambda np, x: np.sqrt(x))
+tanh = lifted(lambda np, x: np.tanh(x))
 
 
 def _logistic(np: Any, wide: Any) -> Any:
@@ -59,15 +38,8 @@ def _logistic(np: Any, wide: Any) -> Any:
     return np.where(wide < 0, power, np.ones_like(power)) / (1.0 + power)
 
 
-def sigmoid(np: Any, x: Any) -> Any:
-    """Logistic function."""
-    return narrow(np, _logistic(np, widen(np, x)), x.dtype)
-
-
-def silu(np: Any, x: Any) -> Any:
-    """The element times its sigmoid."""
-    wide = widen(np, x)
-    return narrow(np, wide * _logistic(np, wide), x.dtype)
+sigmoid = lifted(_logistic)
+silu = lifted(lambda np, x: x * _logistic(np, x))
 
 
 def gelu(np: Any, x: Any, *, approximate: int) -> Any:
@@ -100,58 +72,7 @@ def _bound(np: Any, dtype: Any, name: str, value: float) -> Any:
     return np.array(int(value), dtype)
 
 
-def _count(shapes: tuple[Shape | None, ...], out: Shape, values: Values) -> float:
-    return float(elements(out))
-
-
-def _roundings(semantics: Any, count: int, what: str) -> Tolerance:
-    """Roundings in the accumulator, relative to the result."""
-
-    def magnitude(np: Any, x: Any, **values: Any) -> Any:
-        return np.maximum(np.abs(semantics(np, x, **values)), _LEAST)
-
-    return Tolerance(
-        ulps=1.0,
-        length=lambda shapes, values: count,
-        magnitude=magnitude,
-        reason=f"{what} in the accumulator, relative to the result, which counts as 2**-100 at "
-        "least: so results near underflow may be flushed to zero; and one rounding of the result.",
-    )
-
-
-_FLOAT_SAMPLES = (
-    Sample(shapes=((8,),)),
-    Sample(shapes=((),)),
-    Sample(shapes=((3, 31),), fills=("special",)),
-    Sample(shapes=((2, 0),)),
-    Sample(shapes=((65,),), fills=("wide",)),
-    Sample(shapes=((2, 33),), fills=("positive",)),
-)
-
-
-def _function(
-    number: int, name: str, summary: str, formula: str, semantics: Any, **more: Any
-) -> Operation:
-    given: dict[str, Any] = {
-        "dtypes": FLOATS,
-        "samples": _FLOAT_SAMPLES,
-        "family": "elementwise",
-        **more,
-    }
-    return Operation(
-        number=number,
-        name=name,
-        summary=summary,
-        formula=formula,
-        inputs=(Operand(name="input", summary="Any shape."),),
-        output=Operand(name="output", summary="The shape of input."),
-        semantics=semantics,
-        flops=_count,
-        **given,
-    )
-
-
-NEG = _function(
+NEG = unary(
     21,
     "neg",
     "The number with the other sign.",
@@ -159,66 +80,66 @@ NEG = _function(
     neg,
     dtypes=(*FLOATS, *SIGNED),
     notes=("The least integer stays as it is; the sign of zero and of NaN changes too.",),
-    standard=Standard(name="Neg", opset=13),
-    tolerance=Tolerance(),
+    standard=onnx("Neg", 13),
+    tolerance=SIGNED_ZEROS,
     source="ONNX node tests neg*; the least integer and zeros by hand",
 )
-EXP = _function(
+EXP = unary(
     22,
     "exp",
     "Exponential function.",
     "output = e^input",
     exp,
     notes=("Too large becomes infinite; -infinity gives 0, NaN stays.",),
-    standard=Standard(name="Exp", opset=13),
-    tolerance=_roundings(exp, 8, "Eight roundings"),
+    standard=onnx("Exp", 13),
+    tolerance=roundings(exp, 8, "Eight roundings"),
     source="ONNX node tests exp*; PyTorch's operator_exp among ONNX's models",
 )
-LOG = _function(
+LOG = unary(
     23,
     "log",
     "Natural logarithm.",
     "output = ln(input)",
     log,
     notes=("0 gives -infinity, what is below it NaN; NaN stays.",),
-    standard=Standard(name="Log", opset=13),
-    tolerance=_roundings(log, 8, "Eight roundings"),
+    standard=onnx("Log", 13),
+    tolerance=roundings(log, 8, "Eight roundings"),
     source="ONNX node tests log*; 0 and negative numbers by hand",
 )
-SQRT = _function(
+SQRT = unary(
     24,
     "sqrt",
     "Square root.",
     "output = sqrt(input)",
     sqrt,
     notes=("-0 stays, what is below it gives NaN; NaN stays.",),
-    standard=Standard(name="Sqrt", opset=13),
-    tolerance=_roundings(sqrt, 2, "Two roundings"),
+    standard=onnx("Sqrt", 13),
+    tolerance=roundings(sqrt, 2, "Two roundings"),
     source="ONNX node tests sqrt*; PyTorch's operator_sqrt among ONNX's models",
 )
-TANH = _function(
+TANH = unary(
     25,
     "tanh",
     "Hyperbolic tangent.",
     "output = tanh(input)",
     tanh,
     notes=("NaN stays.",),
-    standard=Standard(name="Tanh", opset=13),
-    tolerance=_roundings(tanh, 8, "Eight roundings"),
+    standard=onnx("Tanh", 13),
+    tolerance=roundings(tanh, 8, "Eight roundings"),
     source="ONNX node tests tanh*; PyTorch's Tanh among ONNX's models",
 )
-SIGMOID = _function(
+SIGMOID = unary(
     26,
     "sigmoid",
     "Logistic function.",
     "output = 1 / (1 + e^-input)",
     sigmoid,
     notes=("NaN stays.",),
-    standard=Standard(name="Sigmoid", opset=13),
-    tolerance=_roundings(sigmoid, 10, "Ten roundings"),
+    standard=onnx("Sigmoid", 13),
+    tolerance=roundings(sigmoid, 10, "Ten roundings"),
     source="ONNX node tests sigmoid*; PyTorch's Sigmoid among ONNX's models",
 )
-GELU = _function(
+GELU = unary(
     27,
     "gelu",
     "Gaussian error linear unit.",
@@ -226,7 +147,7 @@ GELU = _function(
     "(input + 0.044715 * input^3)))",
     gelu,
     notes=("-infinity gives NaN, as the formula does: 0 times infinity. NaN stays.",),
-    standard=Standard(name="Gelu", opset=20),
+    standard=onnx("Gelu", 20),
     attributes=(
         Attribute(
             name="approximate",
@@ -242,7 +163,7 @@ GELU = _function(
     ),
     config="wia_gelu_config_t",
     samples=(
-        *_FLOAT_SAMPLES,
+        *POSITIVE_SAMPLES,
         Sample(shapes=((3, 31),), values={"approximate": 1}),
         Sample(shapes=((33,),), values={"approximate": 1}, fills=("special",)),
     ),
@@ -255,18 +176,18 @@ GELU = _function(
     ),
     source="ONNX node tests gelu_*; infinities by hand",
 )
-SILU = _function(
+SILU = unary(
     28,
     "silu",
     "Sigmoid linear unit, also called swish.",
     "output = input / (1 + e^-input)",
     silu,
     notes=("-infinity gives NaN, as the formula does. NaN stays.",),
-    standard=Standard(name="Swish", opset=24, note="alpha 1"),
-    tolerance=_roundings(silu, 12, "Twelve roundings"),
+    standard=onnx("Swish", 24, "alpha 1"),
+    tolerance=roundings(silu, 12, "Twelve roundings"),
     source="ONNX node test swish; infinities by hand",
 )
-CLIP = _function(
+CLIP = unary(
     29,
     "clip",
     "Bounds numbers from below and above.",
@@ -279,7 +200,7 @@ CLIP = _function(
         "has no effect, or is the end of the range that it lies behind. NaN as a bound is "
         "INVALID_ARGUMENT.",
     ),
-    standard=Standard(name="Clip", opset=13, note="bounds are scalars of the call"),
+    standard=onnx("Clip", 13, "bounds are scalars of the call"),
     scalars=(
         Scalar(name="min", summary="The lower bound.", default=-math.inf),
         Scalar(name="max", summary="The upper bound.", default=math.inf),
@@ -293,7 +214,6 @@ CLIP = _function(
         Sample(shapes=((65,),), values={"min": -3.0, "max": 100.0}, fills=("wide",)),
         Sample(shapes=((9,),), values={"min": 3.0, "max": 1.0}),
     ),
-    tolerance=Tolerance(),
     source="ONNX node tests clip_*; NaN, rounding and the ends of ranges by hand",
 )
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ._cost import elements
+from ._forms import INT32_FOR_INT8, flag
 from ._model import (
     FLOATS,
-    Attribute,
     Operand,
     Operation,
     Sample,
@@ -91,10 +91,12 @@ MATMUL = Operation(
         Operand(name="a", summary="[..., m, k], or [k] for a row."),
         Operand(name="b", summary="[..., k, n], or [k] for a column."),
     ),
-    output=Operand(
-        name="c",
-        summary="[..., m, n] without the dimensions that a 1-D operand lacks.",
-        read_with="beta",
+    outputs=(
+        Operand(
+            name="c",
+            summary="[..., m, n] without the dimensions that a 1-D operand lacks.",
+            read_with="beta",
+        ),
     ),
     family="matmul",
     dtypes=(*FLOATS, "int64", "int32", *_INT8),
@@ -108,22 +110,8 @@ MATMUL = Operation(
     ),
     standard=Standard(name="MatMul", opset=13, note="int8 as MatMulInteger 10 without zero points"),
     attributes=(
-        Attribute(
-            name="transpose_a",
-            summary="1: the last two dimensions of a are swapped.",
-            default=0,
-            kind="bool",
-            maximum=1,
-            field="uint32_t",
-        ),
-        Attribute(
-            name="transpose_b",
-            summary="1: the last two dimensions of b are swapped.",
-            default=0,
-            kind="bool",
-            maximum=1,
-            field="uint32_t",
-        ),
+        flag("transpose_a", "1: the last two dimensions of a are swapped."),
+        flag("transpose_b", "1: the last two dimensions of b are swapped."),
     ),
     scalars=(
         Scalar(name="alpha", summary="Factor of the product.", default=1.0),
@@ -164,7 +152,7 @@ ADDMM = Operation(
         Operand(name="mat1", summary="[m, k]."),
         Operand(name="mat2", summary="[k, n]."),
     ),
-    output=Operand(name="output", summary="[m, n]."),
+    outputs=(Operand(name="output", summary="[m, n]."),),
     family="addmm",
     dtypes=(*FLOATS, "int64", "int32"),
     semantics=addmm,
@@ -202,9 +190,14 @@ LINEAR = Operation(
     inputs=(
         Operand(name="input", summary="[..., in]."),
         Operand(name="weight", summary="[out, in]."),
-        Operand(name="bias", summary="[out]; int32 where the output is.", optional=True),
+        Operand(
+            name="bias",
+            summary="[out]; int32 where the output is.",
+            optional=True,
+            dtype_for=INT32_FOR_INT8,
+        ),
     ),
-    output=Operand(name="output", summary="[..., out]."),
+    outputs=(Operand(name="output", summary="[..., out]."),),
     family="linear",
     dtypes=(*FLOATS, "int64", "int32", *_INT8),
     same_dtype=False,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._cost import moves_only
+from ._forms import COPIED, INPUT, SAME, UNARY_SAMPLES, numbers, one_axis
 from ._model import (
     ANY,
-    INT64_MAX,
     PACKED,
     Attribute,
     Choice,
@@ -14,10 +15,7 @@ from ._model import (
     Operation,
     Sample,
     Scalar,
-    Shape,
     Standard,
-    Tolerance,
-    Values,
 )
 from ._numeric import OperandError, ScalarError, is_integer, limits, narrow
 
@@ -82,44 +80,21 @@ def _element(np: Any, value: float, dtype: Any) -> Any:
     return np.array(int(value)).astype(dtype)
 
 
-def _nothing(shapes: tuple[Shape | None, ...], out: Shape, values: Values) -> float:
-    return 0.0
-
-
-def _axis(summary: str) -> Attribute:
-    return Attribute(name="axis", summary=summary, default=0, minimum=-8, maximum=7)
-
-
-def _list(name: str, summary: str, count: str, **more: Any) -> Attribute:
-    given: dict[str, Any] = {"length": 8, "field": "int64_t", "minimum": -INT64_MAX, **more}
-    return Attribute(
-        name=name, summary=summary, default=(), variable=True, length_field=count, **given
-    )
-
-
-_INPUT = Operand(name="input", summary="Any shape.")
-
 COPY = Operation(
     number=39,
     name="copy",
     summary="Copies a tensor.",
     formula="output = input",
-    inputs=(_INPUT,),
-    output=Operand(name="output", summary="The shape of input."),
+    inputs=(INPUT,),
+    outputs=(SAME,),
     family="elementwise",
     dtypes=(*ANY, *PACKED),
     semantics=copy,
     notes=("Strides may differ. Elements are copied bit by bit.",),
     standard=Standard(name="Identity", opset=14, note="tensors only"),
-    tolerance=Tolerance(),
-    flops=_nothing,
-    samples=(
-        Sample(shapes=((8,),)),
-        Sample(shapes=((),)),
-        Sample(shapes=((2, 3, 33),), fills=("special",)),
-        Sample(shapes=((2, 0),)),
-        Sample(shapes=((65,),), fills=("wide",)),
-    ),
+    tolerance=COPIED,
+    flops=moves_only,
+    samples=UNARY_SAMPLES,
     source="ONNX node test identity; packed dtypes by hand",
 )
 
@@ -132,16 +107,16 @@ CONCAT = Operation(
         Operand(name="inputs", summary="Of rank 1 or more; equal sizes in all other dimensions."),
     ),
     variadic=True,
-    output=Operand(name="output", summary="The sizes along the axis are added up."),
+    outputs=(Operand(name="output", summary="The sizes along the axis are added up."),),
     family="concat",
     dtypes=ANY,
     semantics=concat,
     notes=("1 to 31 inputs.",),
     standard=Standard(name="Concat", opset=13, note="default axis 0"),
-    attributes=(_axis("The dimension to join along; below 0 from the last."),),
+    attributes=(one_axis("The dimension to join along; below 0 from the last.", 0),),
     config="wia_concat_config_t",
-    tolerance=Tolerance(),
-    flops=_nothing,
+    tolerance=COPIED,
+    flops=moves_only,
     samples=(
         Sample(shapes=((3,), (5,))),
         Sample(shapes=((2, 3), (2, 1), (2, 33)), values={"axis": 1}),
@@ -158,10 +133,12 @@ SLICE = Operation(
     summary="Cuts a part out, or every n-th element, also from the end to the begin.",
     formula="output[..., i, ...] = input[..., start + i * step, ...]",
     inputs=(Operand(name="input", summary="Any shape."),),
-    output=Operand(
-        name="output",
-        summary="The shape of input, with ceil((end - start) / step) elements, at least 0, in each "
-        "dimension that is cut.",
+    outputs=(
+        Operand(
+            name="output",
+            summary="The shape of input, with ceil((end - start) / step) elements, at least 0, in "
+            "each dimension that is cut.",
+        ),
     ),
     family="slice",
     dtypes=ANY,
@@ -174,9 +151,9 @@ SLICE = Operation(
     ),
     standard=Standard(name="Slice", opset=13, note="starts, ends, axes and steps are attributes"),
     attributes=(
-        _list("starts", "The first element in each dimension.", "start_count"),
-        _list("ends", "The first element that is left out; as many as starts.", "end_count"),
-        _list(
+        numbers("starts", "The first element in each dimension.", "start_count"),
+        numbers("ends", "The first element that is left out; as many as starts.", "end_count"),
+        numbers(
             "axes",
             "The dimensions, below 0 from the last; none: the first ones.",
             "axis_count",
@@ -184,11 +161,11 @@ SLICE = Operation(
             minimum=-8,
             maximum=7,
         ),
-        _list("steps", "Not 0; none: 1 each.", "step_count"),
+        numbers("steps", "Not 0; none: 1 each.", "step_count"),
     ),
     config="wia_slice_config_t",
-    tolerance=Tolerance(),
-    flops=_nothing,
+    tolerance=COPIED,
+    flops=moves_only,
     samples=(
         Sample(shapes=((8,),), values={"starts": (2,), "ends": (7,)}),
         Sample(shapes=((4, 33),), values={"starts": (1,), "ends": (99,), "axes": (-1,)}),
@@ -213,8 +190,10 @@ GATHER = Operation(
         Operand(name="input", summary="Of rank 1 or more."),
         Operand(name="indices", summary="Any shape.", dtypes=("int64", "int32")),
     ),
-    output=Operand(
-        name="output", summary="The shape of input, with that of indices in place of the axis."
+    outputs=(
+        Operand(
+            name="output", summary="The shape of input, with that of indices in place of the axis."
+        ),
     ),
     family="gather",
     dtypes=ANY,
@@ -225,10 +204,10 @@ GATHER = Operation(
         "specified.",
     ),
     standard=Standard(name="Gather", opset=13),
-    attributes=(_axis("The dimension to pick from; below 0 from the last."),),
+    attributes=(one_axis("The dimension to pick from; below 0 from the last.", 0),),
     config="wia_gather_config_t",
-    tolerance=Tolerance(),
-    flops=_nothing,
+    tolerance=COPIED,
+    flops=moves_only,
     samples=(
         Sample(shapes=((8,), (3,)), fills=("normal", "index8")),
         Sample(shapes=((5, 33), ()), fills=("normal", "index5")),
@@ -246,8 +225,8 @@ PAD = Operation(
     name="pad",
     summary="Adds elements around a tensor.",
     formula="output[..., i, ...] = input[..., i - before, ...], else by the mode",
-    inputs=(_INPUT,),
-    output=Operand(name="output", summary="The shape of input and what is added."),
+    inputs=(INPUT,),
+    outputs=(Operand(name="output", summary="The shape of input and what is added."),),
     family="pad",
     dtypes=ANY,
     semantics=pad,
@@ -258,7 +237,7 @@ PAD = Operation(
     ),
     standard=Standard(name="Pad", opset=19, note="nothing is cut off; no axes; no wrap"),
     attributes=(
-        _list(
+        numbers(
             "pads",
             "Elements before each dimension, then those behind each: twice the rank.",
             "pad_count",
@@ -281,8 +260,8 @@ PAD = Operation(
     ),
     scalars=(Scalar(name="value", summary="What to add with the mode constant.", default=0.0),),
     config="wia_pad_config_t",
-    tolerance=Tolerance(),
-    flops=_nothing,
+    tolerance=COPIED,
+    flops=moves_only,
     samples=(
         Sample(shapes=((5,),), values={"pads": (1, 2)}),
         Sample(shapes=((3, 33),), values={"pads": (0, 2, 1, 0), "value": 1.0}, fills=("special",)),

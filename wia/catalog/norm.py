@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ._cost import elements
+from ._forms import one_axis
 from ._model import (
     FLOATS,
-    Attribute,
     Operand,
     Operation,
     Sample,
@@ -18,13 +18,6 @@ from ._model import (
     Values,
 )
 from ._numeric import narrow, widen
-
-
-def _axis(summary: str) -> Attribute:
-    return Attribute(
-        name="axis", summary=summary, default=-1, minimum=-8, maximum=7, field="int32_t"
-    )
-
 
 _EPSILON = Scalar(name="epsilon", summary="Added to the variance.", default=1e-5)
 
@@ -130,13 +123,13 @@ SOFTMAX = Operation(
     summary="Exponentials along an axis that sum to 1.",
     formula="output = exp(input - max) / sum(exp(input - max))",
     inputs=(Operand(name="input", summary="Rank 1 or more."),),
-    output=Operand(name="output", summary="The shape of input."),
+    outputs=(Operand(name="output", summary="The shape of input."),),
     family="softmax",
     dtypes=FLOATS,
     semantics=softmax,
     notes=("The largest element is subtracted first: nothing overflows.",),
     standard=Standard(name="Softmax", opset=13),
-    attributes=(_axis("The dimension to sum over; below 0 from the last."),),
+    attributes=(one_axis("The dimension to sum over; below 0 from the last."),),
     config="wia_softmax_config_t",
     tolerance=Tolerance(
         ulps=1.0,
@@ -172,13 +165,13 @@ LAYER_NORM = Operation(
             name="bias", summary="The shape of input from axis on; 0 when left out.", optional=True
         ),
     ),
-    output=Operand(name="output", summary="The shape of input."),
+    outputs=(Operand(name="output", summary="The shape of input."),),
     family="layer_norm",
     dtypes=FLOATS,
     semantics=layer_norm,
     notes=("The variance is that of the population: divided by the number of elements.",),
     standard=Standard(name="LayerNormalization", opset=17, note="one output; scale optional"),
-    attributes=(_axis("The first dimension to normalise over; below 0 from the last."),),
+    attributes=(one_axis("The first dimension to normalise over; below 0 from the last."),),
     scalars=(_EPSILON,),
     config="wia_layer_norm_config_t",
     tolerance=Tolerance(
@@ -212,7 +205,7 @@ BATCH_NORM = Operation(
         Operand(name="weight", summary="[c]; 1 when left out.", optional=True),
         Operand(name="bias", summary="[c]; 0 when left out.", optional=True),
     ),
-    output=Operand(name="output", summary="The shape of input."),
+    outputs=(Operand(name="output", summary="The shape of input."),),
     family="batch_norm",
     dtypes=FLOATS,
     semantics=batch_norm,

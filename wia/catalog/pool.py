@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ._cost import elements
+from ._forms import flag
 from ._model import (
     FLOATS,
     INT32_MAX,
@@ -71,7 +72,7 @@ AVG_POOL2D = Operation(
     formula="output[n, c, y, x] = sum_ij input[n, c, y * stride + i * dilation - padding, x "
     "likewise] / count",
     inputs=(Operand(name="input", summary="[n, c, height, width]."),),
-    output=Operand(name="output", summary="[n, c, y, x], as of max_pool2d."),
+    outputs=(Operand(name="output", summary="[n, c, y, x], as of max_pool2d."),),
     family="pool2d",
     dtypes=FLOATS,
     semantics=avg_pool2d,
@@ -84,22 +85,8 @@ AVG_POOL2D = Operation(
     ),
     standard=Standard(name="AveragePool", opset=19),
     attributes=(
-        Attribute(
-            name="ceil_mode",
-            summary="1: the size of the output is rounded up.",
-            default=0,
-            kind="bool",
-            maximum=1,
-            field="uint32_t",
-        ),
-        Attribute(
-            name="count_include_pad",
-            summary="1: padding counts.",
-            default=0,
-            kind="bool",
-            maximum=1,
-            field="uint32_t",
-        ),
+        flag("ceil_mode", "1: the size of the output is rounded up."),
+        flag("count_include_pad", "1: padding counts."),
         pair("kernel", "Rows and columns of the window; has to be given.", None),
         Attribute(
             name="stride",
@@ -152,7 +139,7 @@ GLOBAL_AVG_POOL2D = Operation(
     summary="Mean of each image and channel.",
     formula="output[n, c, 0, 0] = mean_yx input[n, c, y, x]",
     inputs=(Operand(name="input", summary="[n, c, height, width]."),),
-    output=Operand(name="output", summary="[n, c, 1, 1]."),
+    outputs=(Operand(name="output", summary="[n, c, 1, 1]."),),
     family="global_pool2d",
     dtypes=FLOATS,
     semantics=global_avg_pool2d,
@@ -182,7 +169,7 @@ GLOBAL_MAX_POOL2D = Operation(
     summary="Largest element of each image and channel.",
     formula="output[n, c, 0, 0] = max_yx input[n, c, y, x]",
     inputs=(Operand(name="input", summary="[n, c, height, width]."),),
-    output=Operand(name="output", summary="[n, c, 1, 1]."),
+    outputs=(Operand(name="output", summary="[n, c, 1, 1]."),),
     family="global_pool2d",
     dtypes=(*FLOATS, "int8", "uint8"),
     semantics=global_max_pool2d,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._cost import elements
+from ._cost import elements, per_input
+from ._forms import AXES, KEEPDIMS, one_axis
 from ._model import (
     FLOATS,
     INTEGERS,
-    Attribute,
     Operand,
     Operation,
     Sample,
@@ -18,26 +18,6 @@ from ._model import (
     Values,
 )
 from ._numeric import narrow, widen
-
-_KEEPDIMS = Attribute(
-    name="keepdims",
-    summary="1: reduced dimensions stay, with size 1.",
-    default=0,
-    kind="bool",
-    maximum=1,
-    field="uint32_t",
-)
-_AXES = Attribute(
-    name="axes",
-    summary="The dimensions to reduce, below 0 from the last; none: all of them.",
-    default=(),
-    length=8,
-    variable=True,
-    length_field="axis_count",
-    minimum=-8,
-    maximum=7,
-    field="int32_t",
-)
 
 
 def _rows(np: Any, array: Any, axes: Any, keepdims: int) -> tuple[Any, Shape]:
@@ -91,10 +71,6 @@ def argmin(np: Any, x: Any, *, axis: int, keepdims: int) -> Any:
     return np.argmin(widen(np, x), axis=axis, keepdims=bool(keepdims)).astype(np.int64)
 
 
-def _count(shapes: tuple[Shape | None, ...], out: Shape, values: Values) -> float:
-    return float(elements(shapes[0]))
-
-
 def _length(shapes: tuple[Shape | None, ...], values: Values) -> int:
     shape, axes = shapes[0] or (), values["axes"]
     return elements(tuple(shape[axis] for axis in axes) if axes else shape)
@@ -124,14 +100,16 @@ def _reduction(
         number=number,
         name=name,
         inputs=(Operand(name="input", summary="Any shape."),),
-        output=Operand(name="output", summary="The shape of input without the reduced dimensions."),
+        outputs=(
+            Operand(name="output", summary="The shape of input without the reduced dimensions."),
+        ),
         family="reduce",
         dtypes=dtypes,
         semantics=semantics,
         standard=onnx,
-        attributes=(_AXES, _KEEPDIMS),
+        attributes=(AXES, KEEPDIMS),
         config="wia_reduce_config_t",
-        flops=_count,
+        flops=per_input(),
         **more,
     )
 
@@ -206,7 +184,7 @@ def _arg(number: int, name: str, word: str, semantics: Any, onnx: str) -> Operat
         summary=f"Index of the {word} element along a dimension.",
         formula=f"output = the first i with input[..., i, ...] = {name[3:]}",
         inputs=(Operand(name="input", summary="Rank 1 or more."),),
-        output=Operand(name="output", summary="int64; the shape of input without the axis."),
+        outputs=(Operand(name="output", summary="int64; the shape of input without the axis."),),
         family="argmax",
         dtypes=(*FLOATS, *INTEGERS),
         semantics=semantics,
@@ -216,18 +194,12 @@ def _arg(number: int, name: str, word: str, semantics: Any, onnx: str) -> Operat
         ),
         standard=Standard(name=onnx, opset=13, note="select_last_index 0; default axis -1"),
         attributes=(
-            Attribute(
-                name="axis",
-                summary="The dimension to search; below 0 from the last.",
-                default=-1,
-                minimum=-8,
-                maximum=7,
-            ),
-            _KEEPDIMS,
+            one_axis("The dimension to search; below 0 from the last."),
+            KEEPDIMS,
         ),
         config=f"wia_{name}_config_t",
         tolerance=Tolerance(),
-        flops=_count,
+        flops=per_input(),
         samples=(
             Sample(shapes=((8,),)),
             Sample(shapes=((5, 33),)),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._cost import moves_only
+from ._forms import COPIED, INPUT, target_shape
 from ._model import (
     ANY,
     Attribute,
@@ -11,7 +13,6 @@ from ._model import (
     Operation,
     Sample,
     Standard,
-    Tolerance,
 )
 
 
@@ -30,28 +31,16 @@ def reshape(np: Any, x: Any, *, shape: Any) -> Any:
     return x.reshape(shape)
 
 
-def _shape(summary: str, minimum: int) -> Attribute:
-    return Attribute(
-        name="shape",
-        summary=summary,
-        default=None,
-        length=8,
-        variable=True,
-        minimum=minimum,
-        field="",
-    )
-
-
 def _move(number: int, name: str, semantics: Any, **more: Any) -> Operation:
     return Operation(
         number=number,
         name=name,
-        inputs=(Operand(name="input", summary="Any shape."),),
+        inputs=(INPUT,),
         family=name,
         dtypes=ANY,
         semantics=semantics,
-        tolerance=Tolerance(),
-        flops=lambda shapes, out, values: 0.0,
+        tolerance=COPIED,
+        flops=moves_only,
         **more,
     )
 
@@ -62,13 +51,13 @@ BROADCAST = _move(
     broadcast,
     summary="Repeats a tensor to a larger shape.",
     formula="output[..., i, ...] = input[..., i or 0, ...]",
-    output=Operand(name="output", summary="The shape that was asked for."),
+    outputs=(Operand(name="output", summary="The shape that was asked for."),),
     notes=(
         "By numpy's rules: dimensions are matched from the last; one of size 1 is repeated, and "
         "missing leading ones are added.",
     ),
     standard=Standard(name="Expand", opset=13, note="one way: the shape is that of the result"),
-    attributes=(_shape("The shape of the result; not given: that of the output.", 0),),
+    attributes=(target_shape("The shape of the result"),),
     samples=(
         Sample(shapes=((3, 1),), values={"shape": (2, 3, 4)}),
         Sample(shapes=((),), values={"shape": (5,)}),
@@ -85,7 +74,7 @@ TRANSPOSE = _move(
     transpose,
     summary="Permutes dimensions.",
     formula="output[i_perm[0], i_perm[1], ...] = input[i_0, i_1, ...]",
-    output=Operand(name="output", summary="The shape of input, permuted."),
+    outputs=(Operand(name="output", summary="The shape of input, permuted."),),
     standard=Standard(name="Transpose", opset=13),
     attributes=(
         Attribute(
@@ -116,16 +105,12 @@ RESHAPE = _move(
     reshape,
     summary="Gives the elements another shape, in row-major order.",
     formula="output.flat[i] = input.flat[i]",
-    output=Operand(name="output", summary="The shape that was asked for, with as many elements."),
+    outputs=(
+        Operand(name="output", summary="The shape that was asked for, with as many elements."),
+    ),
     notes=("The result is a copy; wia_view_tensor() gives a view.",),
     standard=Standard(name="Reshape", opset=14, note="0 is a size, as with allowzero=1"),
-    attributes=(
-        _shape(
-            "The shape of the result, one size at most -1: what is left; not given: that of the "
-            "output.",
-            -1,
-        ),
-    ),
+    attributes=(target_shape("The shape of the result, one size at most -1: what is left", -1),),
     samples=(
         Sample(shapes=((3, 4),), values={"shape": (2, 6)}),
         Sample(shapes=((2, 3, 4),), values={"shape": (4, -1)}),

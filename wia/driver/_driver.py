@@ -39,7 +39,8 @@ def kernel(
 ) -> Callable[[Method], Method]:
     """Marks a method of a Driver as the one that prepares kernels of these operations.
 
-    `dtypes` are those of the first input (of `where` the second), None: all that the catalog has.
+    `dtypes` are those of the input that the catalog's are about (the first, of `where` the second;
+    of an operation without such an input the output), None: all that the catalog has.
     `in_place`: the kernels work when an output is exactly an input. `thread_safe`: several threads
     may run one at once.
     """
@@ -166,7 +167,7 @@ class Driver:
         from wia.catalog import BY_NAME
 
         lead = BY_NAME[node.op].lead if node.op in BY_NAME else 0
-        operands = (*node.inputs[lead:], *node.outputs)
+        operands = (*(node.inputs[lead:] if lead >= 0 else ()), *node.outputs)
         first = next((layout for layout in operands if layout), None)
         dtype = first.dtype if first else ""
         marked = self._marked.get(node.op, [])

@@ -61,7 +61,8 @@ class Attributes(Mapping[str, Any]):
 class Node:
     """One operation with its operands.
 
-    `inputs` has None for an input that is left out. `aliases[i]` is the input that output i shares
+    `inputs` and `outputs` have None for one that is left out, which the first output never is:
+    `output` is that one. `aliases[i]` is the input that output i shares
     its memory with exactly, or -1. `scalars` are the names of the values that each launch passes,
     with their indices there. `source` says where the node comes from, for messages.
     """
@@ -74,7 +75,7 @@ class Node:
         op: str,
         attributes: Attributes,
         inputs: tuple[Layout | None, ...],
-        outputs: tuple[Layout, ...],
+        outputs: tuple[Layout | None, ...],
         aliases: tuple[int, ...],
         scalars: tuple[tuple[str, int], ...],
         source: str = "",
@@ -87,6 +88,13 @@ class Node:
         self.scalars = scalars
         self.source = source
 
+    @property
+    def output(self) -> Layout:
+        """The first output."""
+        first = self.outputs[0]
+        assert first is not None
+        return first
+
     def __repr__(self) -> str:
         return f"Node({self.op}, {self.attributes}, inputs={self.inputs}, outputs={self.outputs})"
 
@@ -96,7 +104,7 @@ class Group:
 
     `values` are the layouts that nodes refer to, `inputs` and `outputs` the indices of those that
     are operands, in the order of a launch. `node_inputs[i]` and `node_outputs[i]` are the indices
-    of the values of node i, with -1 for an input that is left out. `candidate` is the algorithm
+    of the values of node i, with -1 for an operand that is left out. `candidate` is the algorithm
     asked for, "" for the driver's choice; `workspace_limit` the most bytes of workspace, 0 for no
     limit; `reduced_precision` tells that units which round more may be used. `request` is the C
     struct of all that, for BaseDevice.prepare; None when prepare_group has returned.
@@ -126,18 +134,16 @@ class Group:
         self.values = tuple(
             None if value.layout == NULL else Layout(value.layout) for value in values
         )
-        self.inputs = tuple(
-            -1 if i == _LEFT_OUT else i for i in _unpack(group.inputs, group.input_count)
-        )
-        self.outputs = tuple(_unpack(group.outputs, group.output_count))
-        aliases = {i: values[i].alias for i in self.outputs}
+        self.inputs = _places(group.inputs, group.input_count)
+        self.outputs = _places(group.outputs, group.output_count)
+        aliases = {i: values[i].alias for i in self.outputs if i >= 0}
         nodes, node_inputs, node_outputs = [], [], []
         for i in range(group.node_count):
             node = group.nodes[i]
-            inputs = [-1 if j == _LEFT_OUT else j for j in _unpack(node.inputs, node.input_count)]
-            outputs = list(_unpack(node.outputs, node.output_count))
-            node_inputs.append(tuple(inputs))
-            node_outputs.append(tuple(outputs))
+            inputs = _places(node.inputs, node.input_count)
+            outputs = _places(node.outputs, node.output_count)
+            node_inputs.append(inputs)
+            node_outputs.append(outputs)
             nodes.append(self._read_node(node, inputs, outputs, aliases))
         self.nodes = tuple(nodes)
         self.node_inputs = tuple(node_inputs)
@@ -162,24 +168,28 @@ class Group:
         ]
 
     def _read_node(
-        self, node: Any, inputs: list[int], outputs: list[int], aliases: dict[int, int]
+        self,
+        node: Any,
+        inputs: tuple[int, ...],
+        outputs: tuple[int, ...],
+        aliases: dict[int, int],
     ) -> Node:
         op = text(node.op_name)
         attributes, scalars = _read_attributes(op, node)
-        given_outputs = tuple(self.values[j] for j in outputs)
         return Node(
             op=op,
             attributes=attributes,
             inputs=tuple(None if j < 0 else self.values[j] for j in inputs),
-            outputs=tuple(layout for layout in given_outputs if layout is not None),
+            outputs=tuple(None if j < 0 else self.values[j] for j in outputs),
             aliases=tuple(aliases.get(j, -1) for j in outputs),
             scalars=scalars,
             source=text(node.source),
         )
 
 
-def _unpack(pointer: Any, count: int) -> list[int]:
-    return list(ffi.unpack(pointer, count)) if count else []
+def _places(pointer: Any, count: int) -> tuple[int, ...]:
+    found = ffi.unpack(pointer, count) if count else ()
+    return tuple(-1 if place == _LEFT_OUT else place for place in found)
 
 
 def _read_attributes(op: str, node: Any) -> tuple[Attributes, tuple[tuple[str, int], ...]]:
