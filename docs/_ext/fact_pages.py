@@ -1,4 +1,7 @@
-"""Pages made from the one place that has each fact: environment, status, manifests, commands."""
+"""Pages made from the one place that has each fact: status codes, manifests, commands.
+
+Environment variables: environment_pages.py.
+"""
 
 from __future__ import annotations
 
@@ -20,35 +23,11 @@ ROOT = Path(__file__).resolve().parents[2]
 def fact_pages() -> dict[str, str]:
     """Return the texts of the pages by file name."""
     pages = {
-        "environment.rst": _environment(),
         "status.rst": _status(),
         "manifest.rst": _manifest(),
         "commands.rst": _commands(),
     }
     return {name: "\n".join(lines) for name, lines in pages.items()}
-
-
-def _environment() -> list[str]:
-    """The variables of the map in hal/env.h."""
-    lines = rst.title("Environment variables")
-    lines += [
-        "libwia reads each of them once, when it first needs it. An empty one counts as not set, "
-        "and all are ignored in a privileged process (set-user-id and the like).",
-        "",
-    ]
-    rows = map_rows(_read("hal/env.h"), "WIA__ENV_MAP")
-    for _, name, default, minimum, maximum, described in rows:
-        values = f" A whole number from {minimum} to {maximum}." if int(maximum) else ""
-        lines += [f".. envvar:: {name}", "", f"   {rst.escape(described)}{values}", ""]
-        lines += [f"   Default: {f'``{default}``' if default else 'empty'}.", ""]
-    lines += rst.title("Options of drivers", "-")
-    lines += [
-        "A driver reads options of its own through ``get_option``: the option ``threads`` of the "
-        "driver ``npu`` is the variable ``WIA_NPU_THREADS``, and the option without a name is "
-        "``WIA_NPU``. Its documentation lists them.",
-        "",
-    ]
-    return lines
 
 
 def _status() -> list[str]:

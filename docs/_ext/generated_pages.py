@@ -2,7 +2,8 @@
 
 - operations/: from the catalog (hal/generate.py --docs)
 - abi/: one page for each public header
-- environment, status, manifest, commands: see fact_pages.py
+- environment/: one page for each variable
+- status, manifest, commands: see fact_pages.py
 
 Docstrings are plain text, so that they read well where they stand; here they are made safe for it.
 """
@@ -15,6 +16,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from environment_pages import environment_pages
 from fact_pages import fact_pages
 from header_pages import header_page
 from sphinx.application import Sphinx
@@ -42,8 +44,8 @@ def make_pages(folder: Path) -> None:
         f"abi/{path.stem}.rst": header_page(path.name, path.read_text(encoding="utf-8"))
         for path in headers
     }
-    (folder / "abi").mkdir()
-    for name, text in (pages | fact_pages()).items():
+    for name, text in (pages | environment_pages() | fact_pages()).items():
+        (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
     shutil.rmtree(made)
 

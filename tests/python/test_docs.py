@@ -21,10 +21,17 @@ from wia._config import prefix
 
 ROOT = Path(__file__).parents[2]
 SNIPPETS = ROOT / "docs" / "snippets"
+BROADCAST = (
+    "add: a has the shape [4] and b the shape [3], which don't broadcast: counted from the last, "
+    "dimensions must be equal or one of them 1\n"
+)
 PRINTED = {
+    "errors.c": f"INVALID_ARGUMENT in wia_add\n{BROADCAST}",
+    "errors.py": f"INVALID_ARGUMENT wia_infer_outputs\n{BROADCAST}NotFoundError\n",
     "import.c": "2 6\ngiven back\n",
     "interop.py": "[0. 2. 4. 6.]\n[7.0, 2.0, 4.0, 6.0]\n[7. 2. 4. 6.] [1.0, 1.0, 1.0, 1.0]\n",
     "group.py": "matmul, add, relu 3\n65.0\n",
+    "memory.c": "1 1 5 6\noffset 8 of 16, 16 bytes live\n",
     "numba_driver.py": "[2.0, 4.0, 6.0]\n",
     "onnx_model.py": "[[5. 5.]]\n('product', 'rectifier')\n",
     "own_driver.py": "[0.0, 2.0]\n"
@@ -196,7 +203,14 @@ def test_the_environment_is_read_in_one_place() -> None:
 
 def test_every_variable_has_an_entry(pages: dict[str, str]) -> None:
     """All that messages, comments and pages mention as a variable is one."""
-    shown = set(re.findall(r"envvar:: (\w+)", pages["environment.rst"]))
+    shown = {
+        name
+        for path, page in pages.items()
+        for name in re.findall(r"envvar:: (\w+)", page)
+        if path == f"environment/{name}.rst"
+    }
+    assert shown == set(re.findall(r":envvar:`(\w+)`", pages["environment/index.rst"]))
+    assert ":doc:`/howto/find_device`" in pages["environment/WIA_DRIVERS.rst"]
     table = (ROOT / "hal" / "env.h").read_text(encoding="utf-8")
     assert shown == set(re.findall(r'"(WIA_\w+)"', table))
     text = "".join(

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import wia
 from wia._cli import _bench, _completion, _devices, _doctor, _env, _info
+from wia._cli._variables import is_set
 
 __all__ = ["main", "make_parser"]
 
@@ -17,7 +18,7 @@ __all__ = ["main", "make_parser"]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns the exit code: 0, 1 for a failure, 2 for wrong usage."""
     options = make_parser().parse_args(arguments)
-    if "WIA_LOG" not in os.environ:
+    if not is_set("WIA_LOG"):
         wia.set_log_level("discovery=error")  # the commands tell of drivers themselves
     try:
         code = int(options.run(options))

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from wia._native import NULL, ffi, lib, text
 
-__all__ = ["Variable", "closest", "driver_option", "other_names", "variables"]
+__all__ = ["Variable", "closest", "driver_option", "is_set", "other_names", "variables"]
 
 
 class Variable(NamedTuple):
@@ -44,6 +44,11 @@ def variables() -> list[Variable]:
             )
         )
     return found
+
+
+def is_set(name: str) -> bool:
+    """Whether a variable of the library is set to something."""
+    return any(variable.name == name and variable.value for variable in variables())
 
 
 def other_names(known: Iterable[Variable]) -> Iterator[tuple[str, str]]:
