@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -107,11 +108,16 @@ class Call:
 
     def op(self, name: str, *inputs: Tensor | None, **attributes: Any) -> Tensor:
         """The output of an operation of the catalog, the first one where there are several."""
-        return self.ops(name, *inputs, **attributes)[0]
+        return self.ops(name, *inputs, count=1, **attributes)[0]
 
-    def ops(self, name: str, *inputs: Tensor | None, **attributes: Any) -> tuple[Tensor, ...]:
-        """All outputs of an operation of the catalog."""
-        return self._runtime.placer.run(name, inputs, attributes)
+    def ops(
+        self, name: str, *inputs: Tensor | None, count: int | None = None, **attributes: Any
+    ) -> tuple[Tensor, ...]:
+        """The first outputs of an operation of the catalog, all of them without a count."""
+        given = list(inputs)
+        while given and given[-1] is None:
+            given.pop()
+        return self._runtime.placer.run(name, given, attributes, count)
 
     def literal(self, value: Any, dtype: Any) -> Tensor:
         """A tensor of a few numbers."""
@@ -132,6 +138,10 @@ class Call:
     def reshape(self, tensor: Tensor, *shape: int) -> Tensor:
         """The tensor under another shape: a view, since tensors of a model have no gaps."""
         return tensor.reshape(shape)
+
+    def draw_seed(self) -> float:
+        """A new seed for random numbers, of a node that doesn't say one."""
+        return float(random.getrandbits(31))
 
     # -- graphs -----------------------------------------------------------------------------------
 

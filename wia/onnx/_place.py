@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from wia._context import Context
-from wia._errors import UnimplementedError
-from wia._tensor import Tensor
+from wia._dtype import BITS, NAMES
+from wia._errors import ResourceExhaustedError, UnimplementedError
+from wia._tensor import Tensor, allocate
 from wia.catalog import BY_NAME, Operation
 from wia.onnx._errors import UnsupportedError
 
@@ -24,6 +26,7 @@ _SMALL = 1024
 """Elements of a tensor that may be one of sizes."""
 _SIZE_DTYPES = ("int64", "int32", "bool")
 _CACHED = 256
+_UNKNOWN_MEMORY = 2**34
 
 
 class Placer:
@@ -40,6 +43,8 @@ class Placer:
         self._own = Context("reference") if own else None
         self.small = self._own or device
         self.strict = strict
+        # Devices that don't say how much memory they have get a bound too.
+        self._limit = device.device.total_memory_size or _UNKNOWN_MEMORY
         self.places: Counter[str] = Counter()
         """Operations since they were last cleared, by place."""
         self.operations: Counter[str] = Counter()
@@ -94,21 +99,25 @@ class Placer:
     # -- operations -------------------------------------------------------------------------------
 
     def run(
-        self, name: str, inputs: Sequence[Tensor | None], attributes: dict[str, Any]
+        self,
+        name: str,
+        inputs: Sequence[Tensor | None],
+        attributes: dict[str, Any],
+        count: int | None = None,
     ) -> tuple[Tensor, ...]:
-        """The outputs of an operation. Raises UnsupportedError where nobody has it."""
+        """The first outputs of an operation. Raises UnsupportedError where nobody has it."""
         entry = _find(name, inputs)
         self.operations[name] += 1
         if self._own is None:
-            return self._execute(DEVICE, self.device, entry, inputs, attributes)
+            return self._execute(DEVICE, self.device, entry, inputs, attributes, count)
         if inputs and all(tensor is None or tensor.context is self._own for tensor in inputs):
-            results = self._execute(SHAPES, self._own, entry, inputs, attributes)
+            results = self._execute(SHAPES, self._own, entry, inputs, attributes, count)
             return tuple(r if r.size <= _SMALL else r.to(self.device) for r in results)
-        signature = (name, *map(_describe, inputs), *sorted(map(str, attributes.items())))
+        signature = (name, count, *map(_describe, inputs), *sorted(map(str, attributes.items())))
         if signature not in self._refused:
             moved = [t if t is None else self.to_device(t) for t in inputs]
             try:
-                return self._execute(DEVICE, self.device, entry, moved, attributes)
+                return self._execute(DEVICE, self.device, entry, moved, attributes, count)
             except UnsupportedError as error:
                 if self.strict:
                     raise UnsupportedError(
@@ -116,7 +125,7 @@ class Placer:
                     ) from None
             self._refused.add(signature)
         moved = [t if t is None else t.to(self._own) for t in inputs]
-        results = self._execute(REFERENCE, self._own, entry, moved, attributes)
+        results = self._execute(REFERENCE, self._own, entry, moved, attributes, count)
         return tuple(result.to(self.device) for result in results)
 
     def _execute(
@@ -126,23 +135,42 @@ class Placer:
         entry: Operation,
         inputs: Sequence[Tensor | None],
         attributes: dict[str, Any],
+        count: int | None,
     ) -> tuple[Tensor, ...]:
+        described = context._find_outputs(entry.number, tuple(inputs), attributes)
+        made: list[Tensor | None] = []
+        for i, (shape, code) in enumerate(described):
+            if count is not None and i >= count and entry.outputs[i].optional:
+                made.append(None)
+                continue
+            self._check_size(entry.name, shape, code)
+            made.append(allocate(context, shape, code))
         try:
-            results = tuple(context.execute(entry.name, inputs, **attributes))
+            context.execute(entry.name, inputs, made, **attributes)
         except UnimplementedError as error:
             raise UnsupportedError(str(error)) from None
         self.places[place] += 1
-        return results
+        return tuple(item for item in made[:count] if item is not None)
+
+    def _check_size(self, name: str, shape: tuple[int, ...], code: int) -> None:
+        """Raises ResourceExhaustedError for what no device could hold, before memory is taken."""
+        size = math.prod(shape) * BITS[code] // 8
+        if size > self._limit:
+            raise ResourceExhaustedError(
+                f"the operation {name} would give {NAMES[code]}{list(shape)}, {size} bytes; the "
+                f"memory of {self.device.device.name} has {self._limit}"
+            )
 
 
 def _find(name: str, inputs: Sequence[Tensor | None]) -> Operation:
     entry = BY_NAME.get(name)
     if entry is None:
         raise UnsupportedError(f"WIA has no operation {name}")
-    lead = inputs[0 if entry.variadic else entry.lead] if inputs else None
-    if lead is not None and lead.dtype.name not in entry.dtypes:
+    lead = entry.lead if not entry.variadic else 0
+    first = inputs[lead] if lead is not None and lead < len(inputs) else None
+    if first is not None and first.dtype.name not in entry.dtypes:
         raise UnsupportedError(
-            f"the operation {name} has no {lead.dtype}; it has {', '.join(entry.dtypes)}"
+            f"the operation {name} has no {first.dtype}; it has {', '.join(entry.dtypes)}"
         )
     return entry
 

@@ -15,7 +15,26 @@ if TYPE_CHECKING:
 
 _SMALL = {"int4": (-8, 7), "uint4": (0, 15), "int2": (-2, 1), "uint2": (0, 3)}
 
-__all__ = ["binary", "cast", "cast_like", "clip", "gelu", "many", "mean", "power", "unary", "where"]
+__all__ = [
+    "absolute",
+    "binary",
+    "bit_shift",
+    "cast",
+    "cast_like",
+    "clip",
+    "convert",
+    "gelu",
+    "is_infinite",
+    "many",
+    "mean",
+    "modulo",
+    "power",
+    "prelu",
+    "swish",
+    "unary",
+    "where",
+    "with_factors",
+]
 
 
 def unary(name: str, **attributes: Any) -> Lowering:
@@ -60,10 +79,66 @@ def mean(call: Call) -> Result:
     return call.op("div", total, call.literal(len(call.inputs), total.dtype))
 
 
+def with_factors(name: str, **defaults: float) -> Lowering:
+    """One input, and attributes of ONNX that are scalars of the operation by the same names."""
+
+    def lower(call: Call) -> Result:
+        values = {factor: call.attribute(factor, value) for factor, value in defaults.items()}
+        return call.op(name, call.tensor(0), **values)
+
+    return lower
+
+
+def absolute(call: Call) -> Result:
+    """Abs; unsigned numbers are as they should be."""
+    x = call.tensor(0)
+    return x if x.dtype.kind in "ub" else call.op("abs", x)
+
+
 def power(call: Call) -> Result:
     """Pow: the result has the dtype of the base."""
+    import numpy as np
+
     base, exponent = call.tensor(0), call.tensor(1)
+    if base.dtype.kind in "iu" and exponent.dtype.kind not in "iu":
+        wide = np.dtype(np.float64)
+        return call.cast(
+            call.op("pow", call.cast(base, wide), call.cast(exponent, wide)), base.dtype
+        )
     return call.op("pow", base, call.cast(exponent, base.dtype))
+
+
+def modulo(call: Call) -> Result:
+    """Mod."""
+    return call.op("mod", *call.tensors(), fmod=call.attribute("fmod", 0))
+
+
+def bit_shift(call: Call) -> Result:
+    """BitShift."""
+    name = {"LEFT": "shift_left", "RIGHT": "shift_right"}[call.required("direction")]
+    return call.op(name, *call.tensors())
+
+
+def is_infinite(call: Call) -> Result:
+    """IsInf."""
+    signs = {n: call.attribute(n, 1) for n in ("detect_negative", "detect_positive")}
+    return call.op("is_inf", call.tensor(0), **signs)
+
+
+def prelu(call: Call) -> Result:
+    """PRelu; before opset 7 a slope of one dimension was that of channels."""
+    x, slope = call.tensor(0), call.tensor(1)
+    if call.version < 7 and slope.ndim == 1 and x.ndim > 2:
+        slope = call.reshape(slope, slope.size, *[1] * (x.ndim - 2))
+    return call.op("prelu", x, slope)
+
+
+def swish(call: Call) -> Result:
+    """Swish."""
+    alpha = call.attribute("alpha", 1.0)
+    if alpha == 1.0:
+        return call.op("silu", call.tensor(0))
+    return call.op("quick_gelu", call.tensor(0), alpha=alpha)
 
 
 def where(call: Call) -> Result:
@@ -80,7 +155,7 @@ def cast(call: Call) -> Result:
     to = call.required("to")
     if to == TensorProto.STRING or is_text(call.value(0)):
         return cast_texts(call, to)
-    return _convert(call, call.tensor(0), helper.tensor_dtype_to_np_dtype(to))
+    return convert(call, call.tensor(0), helper.tensor_dtype_to_np_dtype(to))
 
 
 def cast_like(call: Call) -> Result:
@@ -96,10 +171,10 @@ def cast_like(call: Call) -> Result:
             if is_text(like)
             else helper.np_dtype_to_tensor_dtype(call.tensor(1).dtype),
         )
-    return _convert(call, call.tensor(0), call.tensor(1).dtype)
+    return convert(call, call.tensor(0), call.tensor(1).dtype)
 
 
-def _convert(call: Call, x: Tensor, dtype: Any) -> Tensor:
+def convert(call: Call, x: Tensor, dtype: Any) -> Tensor:
     """A cast by the rules of ONNX where it has some of its own."""
     import numpy as np
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from wia.onnx._errors import ModelError, UnsupportedError
@@ -22,6 +22,7 @@ __all__ = [
     "normalize",
     "regex_full_match",
     "split",
+    "tf_idf",
     "where_texts",
 ]
 
@@ -147,3 +148,41 @@ def normalize(call: Call) -> Result:
     kept = [change[action](item) for item in source.reshape(-1) if fold(item) not in stop]
     lead = source.shape[:-1]
     return make_texts(kept or [""], (*(1 for _ in lead), max(len(kept), 1)))
+
+
+def tf_idf(call: Call) -> Result:
+    """TfIdfVectorizer: how often each n-gram of the pool is in each row, of strings or integers."""
+    import numpy as np
+
+    source: Any = call.value(0) if is_text(call.value(0)) else call.host(0)
+    pool = call.attribute("pool_strings") or call.required("pool_int64s")
+    starts, places = call.required("ngram_counts"), call.required("ngram_indexes")
+    weights = np.array(call.attribute("weights") or (1.0,) * len(places), np.float32)
+    mode, skips = call.required("mode"), call.required("max_skip_count")
+    least, most = call.required("min_gram_length"), call.required("max_gram_length")
+    grams: dict[tuple[Any, ...], int] = {}
+    for length, begin in enumerate(starts, 1):
+        end = starts[length] if length < len(starts) else len(pool)
+        for at in range(begin, end, length):
+            grams[tuple(pool[at : at + length])] = len(grams)
+    rows = source.reshape(-1, source.shape[-1]).tolist()
+    result = np.zeros((len(rows), max(places) + 1), np.float32)
+    for row, items in enumerate(rows):
+        for found in _grams(items, least, most, skips):
+            if found in grams:
+                result[row, places[grams[found]]] += 1
+    if mode == "IDF":
+        result = np.minimum(result, 1)
+    if mode != "TF":
+        by_place = np.ones(result.shape[1], np.float32)
+        by_place[list(places)] = weights
+        result = result * by_place
+    return call.put(result.reshape(*source.shape[:-1], -1))
+
+
+def _grams(items: list[Any], least: int, most: int, skips: int) -> Iterator[tuple[Any, ...]]:
+    """Every n-gram of these lengths whose items stand 1 to skips + 1 places apart."""
+    for length in range(least, most + 1):
+        for step in range(1, skips + 2 if length > 1 else 2):
+            for begin in range(len(items) - step * (length - 1)):
+                yield tuple(items[begin : begin + step * length : step][:length])

@@ -1,0 +1,88 @@
+"""Fourier transforms, windows, and what else signals need."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from wia.onnx._errors import ModelError
+
+if TYPE_CHECKING:
+    from wia.onnx._call import Call, Lowering, Result
+
+__all__ = ["bit_cast", "dft", "mel_weight_matrix", "stft", "window"]
+
+_FLOAT = 1
+"""TensorProto.FLOAT"""
+
+
+def _dtype(code: int) -> Any:
+    from onnx import helper
+
+    return helper.tensor_dtype_to_np_dtype(code)
+
+
+def dft(call: Call) -> Result:
+    """DFT; before opset 20 the axis was an attribute."""
+    x = call.tensor(0)
+    axis = call.attribute("axis", 1) if call.version < 20 else (call.ints(2) or (-2,))[0]
+    return call.op(
+        "dft",
+        x,
+        axis=axis,
+        length=(call.ints(1) or (0,))[0],
+        inverse=call.attribute("inverse", 0),
+        onesided=call.attribute("onesided", 0),
+    )
+
+
+def stft(call: Call) -> Result:
+    """STFT."""
+    step, length = call.ints(1), call.ints(3)
+    if step is None:
+        raise ModelError("frame_step is not given")
+    window = call.get(2)
+    if length is None and window is None:
+        raise ModelError("neither window nor frame_length is given")
+    size = length[0] if length else window.shape[0] if window is not None else 0
+    return call.op(
+        "stft",
+        call.tensor(0),
+        window,
+        frame_step=step[0],
+        frame_length=size,
+        onesided=call.attribute("onesided", 1),
+    )
+
+
+def window(name: str) -> Lowering:
+    """HannWindow, HammingWindow and BlackmanWindow."""
+
+    def lower(call: Call) -> Result:
+        return call.op(
+            name,
+            shape=call.ints(0),
+            dtype=_dtype(call.attribute("output_datatype", _FLOAT)),
+            periodic=call.attribute("periodic", 1),
+        )
+
+    return lower
+
+
+def mel_weight_matrix(call: Call) -> Result:
+    """MelWeightMatrix."""
+    bins, length, rate = ((call.ints(i) or (0,))[0] for i in range(3))
+    lower, upper = (float(call.host(i).reshape(-1)[0]) for i in (3, 4))
+    return call.op(
+        "mel_weight_matrix",
+        bins=bins,
+        dft_length=length,
+        sample_rate=rate,
+        lower_edge=lower,
+        upper_edge=upper,
+        dtype=_dtype(call.attribute("output_datatype", _FLOAT)),
+    )
+
+
+def bit_cast(call: Call) -> Result:
+    """BitCast."""
+    return call.op("bitcast", call.tensor(0), dtype=_dtype(call.required("to")))
