@@ -12,6 +12,14 @@ wia_status_t wia__infer_softmax(const wia__infer_t *call) {
   return status ? status : wia__set_output_like(call, 0);
 }
 
+/* The first output is like the input; a second one has a place for each element. */
+wia_status_t wia__infer_along_axis(const wia__infer_t *call) {
+  const wia_shape_t *input = &call->inputs[0];
+  const wia_status_t status = wia__infer_softmax(call);
+  if (status || call->op->output_count == 1) return status;
+  return wia__set_output_at(call, 1, WIA_INT64, input->shape, input->rank);
+}
+
 wia_status_t wia__infer_layer_norm(const wia__infer_t *call) {
   const wia_shape_t *input = &call->inputs[0];
   uint32_t axis;

@@ -29,14 +29,15 @@ static wia_status_t check_not_empty(const wia__infer_t *call, uint32_t reduced) 
   }
   if (!empty) return WIA_STATUS_OK;
   char text[WIA__SHAPE_TEXT];
-  return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
-                   "%s: input has the shape %s, so there is no %s element among none; expected "
-                   "a size of 1 or more in the dimensions that are reduced",
-                   call->op->name, wia__format_shape(text, input->shape, input->rank),
-                   call->op->op == WIA_OP_ARGMIN ? "least" : "largest");
+  return wia__fail(
+      WIA_STATUS_INVALID_ARGUMENT,
+      "%s: input has the shape %s, so there is no element to choose among none; expected "
+      "a size of 1 or more in the dimensions that are reduced",
+      call->op->name, wia__format_shape(text, input->shape, input->rank));
 }
 
-wia_status_t wia__infer_reduce(const wia__infer_t *call) {
+/* A bit for each dimension that is reduced. */
+static wia_status_t read_axes(const wia__infer_t *call, uint32_t *out_reduced) {
   const wia_shape_t *input = &call->inputs[0];
   uint32_t count, reduced = 0;
   const wia_scalar_t *axes = wia__attribute_list(call, "axes", &count);
@@ -50,12 +51,21 @@ wia_status_t wia__infer_reduce(const wia__infer_t *call) {
                        axis);
     reduced |= 1u << axis;
   }
-  if (count == 0) reduced = (1u << input->rank) - 1;
-  if (call->op->op == WIA_OP_REDUCE_MAX) {
-    const wia_status_t status = check_not_empty(call, reduced);
-    if (status) return status;
-  }
-  return set_reduced(call, input->dtype, reduced);
+  *out_reduced = count ? reduced : (1u << input->rank) - 1;
+  return WIA_STATUS_OK;
+}
+
+wia_status_t wia__infer_reduce(const wia__infer_t *call) {
+  uint32_t reduced;
+  const wia_status_t status = read_axes(call, &reduced);
+  return status ? status : set_reduced(call, call->inputs[0].dtype, reduced);
+}
+
+wia_status_t wia__infer_reduce_nonempty(const wia__infer_t *call) {
+  uint32_t reduced;
+  wia_status_t status = read_axes(call, &reduced);
+  if (!status) status = check_not_empty(call, reduced);
+  return status ? status : set_reduced(call, call->inputs[0].dtype, reduced);
 }
 
 wia_status_t wia__infer_argmax(const wia__infer_t *call) {

@@ -12,8 +12,15 @@ _FLOATS = ("float64", "float32", "float16", "bfloat16")
 
 
 def more_samples(operation: Operation) -> tuple[Sample, ...]:
-    """The suite's own samples of an operation."""
-    return _OWN.get(operation.name, ())
+    """The suite's own samples of an operation: by its name, or what fits its form."""
+    if operation.name in _OWN or operation.variadic:
+        return _OWN.get(operation.name, ())
+    if operation.family in ("elementwise", "compare"):
+        count = len(operation.inputs)
+        return tuple(Sample(shapes=(shape,) * count) for shape in ((31,), (1025,), _RANK_8))
+    if operation.family == "reduce":
+        return _REDUCED
+    return ()
 
 
 def _shapes(*shapes: tuple[tuple[int, ...] | None, ...]) -> tuple[Sample, ...]:

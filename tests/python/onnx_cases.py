@@ -192,7 +192,7 @@ def _reduce(name: str) -> Callable[..., Call]:
         axes = () if axes is None else tuple(int(axis) for axis in axes)
         if attributes.get("noop_with_empty_axes") and not axes:
             raise LeftOutError("no axes means all axes")
-        if name == "reduce_max" and inputs[0].size == 0:
+        if name in ("reduce_max", "reduce_min") and inputs[0].size == 0:
             raise LeftOutError("a maximum of nothing is an error")
         return name, inputs[:1], {"axes": axes, "keepdims": attributes.get("keepdims", 1)}
 
@@ -226,10 +226,15 @@ def _cast(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
 
 def _arg(name: str) -> Callable[..., Call]:
     def make(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
-        if attributes.get("select_last_index"):
-            raise LeftOutError(f"{name} gives the first index")
-        axis, keepdims = attributes.get("axis", 0), attributes.get("keepdims", 1)
-        return name, inputs, {"axis": axis, "keepdims": keepdims}
+        given = {"axis": 0, "keepdims": 1, **attributes}
+        return name, inputs, given
+
+    return make
+
+
+def _scan(name: str) -> Callable[..., Call]:
+    def make(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
+        return name, inputs[:1], {"axis": int(inputs[1]), **attributes}
 
     return make
 
@@ -355,7 +360,16 @@ TRANSLATIONS: dict[str, Callable[[list[Any], dict[str, Any], int], Call]] = {
     "Mul": _pair("mul"),
     "Neg": _pair("neg"),
     "Pad": _pad,
+    "CumProd": _scan("cumprod"),
+    "CumSum": _scan("cumsum"),
+    "ReduceL1": _reduce("reduce_l1"),
+    "ReduceL2": _reduce("reduce_l2"),
+    "ReduceLogSum": _reduce("reduce_log_sum"),
+    "ReduceLogSumExp": _reduce("reduce_log_sum_exp"),
     "ReduceMax": _reduce("reduce_max"),
+    "ReduceMin": _reduce("reduce_min"),
+    "ReduceProd": _reduce("reduce_prod"),
+    "ReduceSumSquare": _reduce("reduce_sum_square"),
     "ReduceMean": _reduce("reduce_mean"),
     "ReduceSum": _reduce("reduce_sum"),
     "Relu": _pair("relu"),

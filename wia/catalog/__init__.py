@@ -28,6 +28,7 @@ from ._samples import input_dtypes, make_inputs, sample_values
 from ._tolerance import allowed_error
 
 _MODULES = (
+    "arg",
     "compare",
     "conv",
     "elementwise",
@@ -35,8 +36,10 @@ _MODULES = (
     "linear",
     "move",
     "norm",
+    "norms",
     "pool",
     "reduce",
+    "scan",
     "shape",
 )
 """The modules with entries; each has them in its OPERATIONS."""

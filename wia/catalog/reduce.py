@@ -1,170 +1,118 @@
-"""Reductions along axes."""
+"""Reductions along axes: sums, products, extremes, means, and of truth values."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ._cost import elements, per_input
-from ._forms import AXES, KEEPDIMS, one_axis
-from ._model import (
-    FLOATS,
-    INTEGERS,
-    Operand,
-    Operation,
-    Sample,
-    Shape,
-    Standard,
-    Tolerance,
-    Values,
-)
+from ._forms import onnx
+from ._model import FLOATS, INTEGERS, Sample, Shape, Tolerance, Values
 from ._numeric import narrow, widen
-
-
-def _rows(np: Any, array: Any, axes: Any, keepdims: int) -> tuple[Any, Shape]:
-    """The array with the reduced dimensions as one last dimension, and the result's shape."""
-    chosen = {axis % array.ndim for axis in axes} if axes else set(range(array.ndim))
-    kept = [axis for axis in range(array.ndim) if axis not in chosen]
-    moved = np.transpose(array, (*kept, *sorted(chosen)))
-    size = elements(tuple(array.shape[axis] for axis in chosen))
-    rows = np.ascontiguousarray(moved.reshape(*(array.shape[axis] for axis in kept), size))
-    shape = tuple(
-        1 if axis in chosen else array.shape[axis]
-        for axis in range(array.ndim)
-        if keepdims or axis not in chosen
-    )
-    return rows, shape
+from ._rows import EMPTY_ROWS, SAMPLES, reduction, row_length, rows_of
 
 
 def reduce_sum(np: Any, x: Any, *, axes: Any, keepdims: int) -> Any:
     """Sum over the axes; 0 where there is nothing to sum."""
-    rows, shape = _rows(np, widen(np, x), axes, keepdims)
+    rows, shape = rows_of(np, widen(np, x), axes, keepdims)
     return narrow(np, rows.sum(axis=-1), x.dtype).reshape(shape)
+
+
+def reduce_prod(np: Any, x: Any, *, axes: Any, keepdims: int) -> Any:
+    """Product over the axes; 1 where there is nothing to multiply."""
+    rows, shape = rows_of(np, widen(np, x), axes, keepdims)
+    return narrow(np, rows.prod(axis=-1), x.dtype).reshape(shape)
 
 
 def reduce_max(np: Any, x: Any, *, axes: Any, keepdims: int) -> Any:
     """Largest element over the axes; NaN wins."""
-    rows, shape = _rows(np, widen(np, x), axes, keepdims)
+    rows, shape = rows_of(np, widen(np, x), axes, keepdims)
     if rows.size == 0:
         return np.empty(shape, x.dtype)
     return rows.max(axis=-1).astype(x.dtype).reshape(shape)
 
 
+def reduce_min(np: Any, x: Any, *, axes: Any, keepdims: int) -> Any:
+    """Least element over the axes; NaN wins."""
+    rows, shape = rows_of(np, widen(np, x), axes, keepdims)
+    if rows.size == 0:
+        return np.empty(shape, x.dtype)
+    return rows.min(axis=-1).astype(x.dtype).reshape(shape)
+
+
 def reduce_mean(np: Any, x: Any, *, axes: Any, keepdims: int) -> Any:
     """Mean over the axes; NaN where there is nothing to add up."""
-    rows, shape = _rows(np, widen(np, x), axes, keepdims)
+    rows, shape = rows_of(np, widen(np, x), axes, keepdims)
     return narrow(np, rows.sum(axis=-1) / np.float64(rows.shape[-1]), x.dtype).reshape(shape)
 
 
-def argmax(np: Any, x: Any, *, axis: int, keepdims: int) -> Any:
-    """Index of the first largest element along the axis; that of the first NaN if there is one."""
-    if x.size == 0:
-        shape = list(x.shape)
-        shape[axis] = 1
-        return np.empty(shape if keepdims else np.delete(shape, axis), np.int64)
-    return np.argmax(widen(np, x), axis=axis, keepdims=bool(keepdims)).astype(np.int64)
+def reduce_any(np: Any, x: Any, *, axes: Any, keepdims: int) -> Any:
+    """Whether one of the elements is true."""
+    rows, shape = rows_of(np, x, axes, keepdims)
+    return rows.any(axis=-1).reshape(shape)
 
 
-def argmin(np: Any, x: Any, *, axis: int, keepdims: int) -> Any:
-    """Index of the first least element along the axis; that of the first NaN if there is one."""
-    if x.size == 0:
-        return argmax(np, x, axis=axis, keepdims=keepdims)
-    return np.argmin(widen(np, x), axis=axis, keepdims=bool(keepdims)).astype(np.int64)
-
-
-def _length(shapes: tuple[Shape | None, ...], values: Values) -> int:
-    shape, axes = shapes[0] or (), values["axes"]
-    return elements(tuple(shape[axis] for axis in axes) if axes else shape)
+def reduce_all(np: Any, x: Any, *, axes: Any, keepdims: int) -> Any:
+    """Whether all elements are true."""
+    rows, shape = rows_of(np, x, axes, keepdims)
+    return rows.all(axis=-1).reshape(shape)
 
 
 def _absolute_sum(np: Any, x: Any, *, axes: Any, keepdims: int) -> Any:
     return reduce_sum(np, abs(x), axes=axes, keepdims=keepdims)
 
 
+def _absolute_prod(np: Any, x: Any, *, axes: Any, keepdims: int) -> Any:
+    return np.maximum(reduce_prod(np, abs(x), axes=axes, keepdims=keepdims), 2.0**-100)
+
+
 def _mean_length(shapes: tuple[Shape | None, ...], values: Values) -> int:
-    return _length(shapes, values) + 1
+    return row_length(shapes, values) + 1
 
 
 def _absolute_mean(np: Any, x: Any, *, axes: Any, keepdims: int) -> Any:
     return reduce_mean(np, abs(x), axes=axes, keepdims=keepdims)
 
 
-def _reduction(
-    number: int,
-    name: str,
-    semantics: Any,
-    onnx: Standard,
-    dtypes: tuple[str, ...] = (*FLOATS, *INTEGERS),
-    **more: Any,
-) -> Operation:
-    return Operation(
-        number=number,
-        name=name,
-        inputs=(Operand(name="input", summary="Any shape."),),
-        outputs=(
-            Operand(name="output", summary="The shape of input without the reduced dimensions."),
-        ),
-        family="reduce",
-        dtypes=dtypes,
-        semantics=semantics,
-        standard=onnx,
-        attributes=(AXES, KEEPDIMS),
-        config="wia_reduce_config_t",
-        flops=per_input(),
-        **more,
-    )
-
-
-_SAMPLES = (
-    Sample(shapes=((8,),)),
-    Sample(shapes=((3, 33, 2),), values={"axes": (1,)}),
-    Sample(shapes=((3, 4, 5),), values={"axes": (-1, 0), "keepdims": 1}),
-    Sample(shapes=((),)),
-    Sample(shapes=((9, 257),), values={"axes": (1,)}, fills=("wide",)),
-    Sample(shapes=((2, 0, 3),), values={"axes": (0,)}),
-    Sample(shapes=((4, 31),), values={"axes": (1,)}, fills=("special",)),
-)
-
-REDUCE_SUM = _reduction(
+REDUCE_SUM = reduction(
     9,
     "reduce_sum",
+    "Sum over dimensions.",
+    "output = sum(input over axes)",
     reduce_sum,
-    Standard(name="ReduceSum", opset=13, note="8- and 16-bit integers are ours"),
-    summary="Sum over dimensions.",
-    formula="output = sum(input over axes)",
     notes=("The dtype stays: integers wrap. An empty sum is 0.",),
+    standard=onnx("ReduceSum", 13, "8- and 16-bit integers are ours"),
     tolerance=Tolerance(
         ulps=1.0,
-        length=_length,
+        length=row_length,
         magnitude=_absolute_sum,
         reason="Any order of summation: one rounding in the accumulator per element, relative to "
         "the sum of absolute values, and one of the result.",
     ),
-    samples=(*_SAMPLES, Sample(shapes=((2, 0),), values={"axes": (1,)})),
     source="ONNX node tests reduce_sum_*; PyTorch's operator_reduced_sum among ONNX's models",
 )
 
-REDUCE_MAX = _reduction(
+REDUCE_MAX = reduction(
     10,
     "reduce_max",
+    "Largest element over dimensions.",
+    "output = max(input over axes)",
     reduce_max,
-    Standard(name="ReduceMax", opset=13, note="16-bit integers are ours"),
-    summary="Largest element over dimensions.",
-    formula="output = max(input over axes)",
+    family="reduce_nonempty",
     notes=("NaN wins. A maximum of no elements is INVALID_ARGUMENT, unless the output is empty.",),
+    standard=onnx("ReduceMax", 13, "16-bit integers are ours"),
     tolerance=Tolerance(),
-    samples=_SAMPLES,
+    samples=SAMPLES,
     source="ONNX node tests reduce_max_*; NaN by hand",
 )
 
-REDUCE_MEAN = _reduction(
+REDUCE_MEAN = reduction(
     43,
     "reduce_mean",
+    "Mean over dimensions.",
+    "output = sum(input over axes) / count",
     reduce_mean,
-    Standard(name="ReduceMean", opset=13, note="floats only"),
     dtypes=FLOATS,
-    summary="Mean over dimensions.",
-    formula="output = sum(input over axes) / count",
     notes=("NaN spreads. The mean of no elements is NaN.",),
+    standard=onnx("ReduceMean", 13, "floats only"),
     tolerance=Tolerance(
         ulps=1.0,
         length=_mean_length,
@@ -172,46 +120,80 @@ REDUCE_MEAN = _reduction(
         reason="Any order of summation: one rounding in the accumulator per element and one more, "
         "relative to the mean of absolute values, and one of the result.",
     ),
-    samples=(*_SAMPLES, Sample(shapes=((2, 0),), values={"axes": (1,)})),
     source="ONNX node tests reduce_mean_*; PyTorch's operator_reduced_mean among ONNX's models",
 )
 
+REDUCE_PROD = reduction(
+    220,
+    "reduce_prod",
+    "Product over dimensions.",
+    "output = product(input over axes)",
+    reduce_prod,
+    notes=(
+        "The dtype stays: integers wrap. An empty product is 1.",
+        "A product that overflows or underflows on the way may be infinite, 0 or NaN even where "
+        "another order of the factors has a finite result.",
+    ),
+    standard=onnx("ReduceProd", 18, "8- and 16-bit integers are ours"),
+    tolerance=Tolerance(
+        ulps=1.0,
+        length=row_length,
+        magnitude=_absolute_prod,
+        reason="Any order of factors: one rounding in the accumulator per element, relative to the "
+        "result, which counts as 2**-100 at least, and one of the result.",
+    ),
+    samples=(
+        *(sample for sample in SAMPLES if not sample.fills),
+        Sample(shapes=((9, 257),), values={"axes": (1,)}, fills=("positive",)),
+        Sample(shapes=((5, 31),), values={"axes": (1,)}, fills=("wide",), dtypes=INTEGERS),
+        EMPTY_ROWS,
+    ),
+    source="ONNX node tests reduce_prod_*; wrapping and NaN by hand",
+)
 
-def _arg(number: int, name: str, word: str, semantics: Any, onnx: str) -> Operation:
-    return Operation(
-        number=number,
-        name=name,
-        summary=f"Index of the {word} element along a dimension.",
-        formula=f"output = the first i with input[..., i, ...] = {name[3:]}",
-        inputs=(Operand(name="input", summary="Rank 1 or more."),),
-        outputs=(Operand(name="output", summary="int64; the shape of input without the axis."),),
-        family="argmax",
-        dtypes=(*FLOATS, *INTEGERS),
-        semantics=semantics,
-        notes=(
-            "The first of equals; the first NaN if there is one. An axis of size 0 is "
-            "INVALID_ARGUMENT, unless the output is empty.",
-        ),
-        standard=Standard(name=onnx, opset=13, note="select_last_index 0; default axis -1"),
-        attributes=(
-            one_axis("The dimension to search; below 0 from the last."),
-            KEEPDIMS,
-        ),
-        config=f"wia_{name}_config_t",
+REDUCE_MIN = reduction(
+    221,
+    "reduce_min",
+    "Least element over dimensions.",
+    "output = min(input over axes)",
+    reduce_min,
+    family="reduce_nonempty",
+    notes=("NaN wins. A minimum of no elements is INVALID_ARGUMENT, unless the output is empty.",),
+    standard=onnx("ReduceMin", 20, "16-bit integers are ours"),
+    tolerance=Tolerance(),
+    samples=SAMPLES,
+    source="ONNX node tests reduce_min_*; NaN by hand",
+)
+
+
+def _truth(number: int, name: str, word: str, semantics: Any, of_nothing: str) -> Any:
+    return reduction(
+        number,
+        name,
+        f"Whether {word} true over dimensions.",
+        f"output = {name[7:]}(input over axes)",
+        semantics,
+        dtypes=("bool",),
+        notes=(f"Of no elements: {of_nothing}.",),
         tolerance=Tolerance(),
-        flops=per_input(),
         samples=(
-            Sample(shapes=((8,),)),
-            Sample(shapes=((5, 33),)),
-            Sample(shapes=((3, 4, 5),), values={"axis": 1, "keepdims": 1}),
-            Sample(shapes=((4, 9),), values={"axis": 0}, fills=("special",)),
-            Sample(shapes=((0, 3),)),
+            *(sample for sample in SAMPLES if not sample.fills),
+            Sample(shapes=((7, 3),), values={"axes": (1,)}, fills=("wide",)),
+            EMPTY_ROWS,
         ),
-        source=f"ONNX node tests {name}_*; NaN and equals by hand",
+        source=f"numpy.{name[7:]}",
     )
 
 
-ARGMAX = _arg(19, "argmax", "largest", argmax, "ArgMax")
-ARGMIN = _arg(44, "argmin", "least", argmin, "ArgMin")
+REDUCE_ANY = _truth(222, "reduce_any", "any element is", reduce_any, "false")
+REDUCE_ALL = _truth(223, "reduce_all", "all elements are", reduce_all, "true")
 
-OPERATIONS = (REDUCE_SUM, REDUCE_MAX, ARGMAX, REDUCE_MEAN, ARGMIN)
+OPERATIONS = (
+    REDUCE_SUM,
+    REDUCE_MAX,
+    REDUCE_MEAN,
+    REDUCE_PROD,
+    REDUCE_MIN,
+    REDUCE_ANY,
+    REDUCE_ALL,
+)
