@@ -1,8 +1,10 @@
 /* address.c: the map from addresses to live allocations: a treap, ordered by base address. */
+#include "fork.h"
 #include "memory.h"
 
 static pthread_rwlock_t map_lock = PTHREAD_RWLOCK_INITIALIZER;
 static wia__allocation_t *root;
+static wia__allocation_t *forked; /* what the parent had at the fork */
 static uint64_t seed = UINT64_C(0x2545f4914f6cdd1d);
 
 static uint64_t base_of(const wia__allocation_t *a) { return a->memory.address; }
@@ -48,10 +50,10 @@ static wia__allocation_t *merge(wia__allocation_t *below, wia__allocation_t *abo
   return merged;
 }
 
-/* The allocation with the highest base at or below address. */
-static wia__allocation_t *find_floor(uint64_t address) {
+/* The allocation of a tree with the highest base at or below address. */
+static wia__allocation_t *find_floor(wia__allocation_t *tree, uint64_t address) {
   wia__allocation_t *best = NULL;
-  for (wia__allocation_t *a = root; a;) {
+  for (wia__allocation_t *a = tree; a;) {
     if (base_of(a) <= address) {
       best = a;
       a = a->right;
@@ -64,7 +66,7 @@ static wia__allocation_t *find_floor(uint64_t address) {
 
 wia__allocation_t *wia__find_allocation(uint64_t address) {
   pthread_rwlock_rdlock(&map_lock);
-  wia__allocation_t *found = find_floor(address);
+  wia__allocation_t *found = find_floor(root, address);
   if (found && address - base_of(found) >= found->size) found = NULL;
   pthread_rwlock_unlock(&map_lock);
   return found;
@@ -74,8 +76,8 @@ bool wia__map_insert(wia__allocation_t *allocation) {
   const uint64_t base = base_of(allocation), last = base + (allocation->size - 1);
   wia__allocation_t *floor = NULL;
   pthread_rwlock_wrlock(&map_lock);
-  const bool bad =
-      last < base || ((floor = find_floor(last)) && base_of(floor) + (floor->size - 1) >= base);
+  const bool bad = last < base ||
+                   ((floor = find_floor(root, last)) && base_of(floor) + (floor->size - 1) >= base);
   if (!bad) {
     wia__allocation_t *below, *above;
     allocation->priority = next_priority();
@@ -94,4 +96,20 @@ void wia__map_remove(wia__allocation_t *allocation) {
   split(rest, base_of(allocation) + 1, &self, &above);
   root = merge(below, above);
   pthread_rwlock_unlock(&map_lock);
+}
+
+const wia__allocation_t *wia__find_forked(uint64_t address) {
+  const wia__allocation_t *found = find_floor(forked, address);
+  return found && address - base_of(found) < found->size ? found : NULL;
+}
+
+void wia__fork_addresses(wia__fork_t stage) {
+  if (stage == WIA__FORK_BEFORE)
+    pthread_rwlock_rdlock(&map_lock);
+  else
+    pthread_rwlock_unlock(&map_lock);
+  if (stage != WIA__FORK_CHILD) return;
+  pthread_rwlock_init(&map_lock, NULL); /* readers that are gone count in it */
+  if (root) forked = root;
+  root = NULL;
 }

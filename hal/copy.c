@@ -228,7 +228,9 @@ static wia_status_t resolve_device_side(const void *address, uint64_t size, cons
 
 /* Any pointer may be given, but memory that is known to be out of the host's reach would fault. */
 static wia_status_t check_host_side(const void *pointer, const char *argument) {
-  const wia__allocation_t *allocation = wia__find_allocation((uint64_t)(uintptr_t)pointer);
+  const uint64_t address = (uint64_t)(uintptr_t)pointer;
+  const wia__allocation_t *allocation = wia__find_allocation(address);
+  if (!allocation) allocation = wia__find_forked(address);
   if (!allocation) return WIA_STATUS_OK;
   const uint32_t flags = allocation->device->flags;
   if (flags & WIA_DEVICE_HOST_ADDRESSABLE ||

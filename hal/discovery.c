@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "env.h"
+#include "fork.h"
 #include "host.h"
 #include "manifest.h"
 #include "object.h"
@@ -242,4 +243,10 @@ wia__python_t wia__discover_python(wia__problem_t *out_problem) {
   pthread_mutex_unlock(&wia__records_mutex);
   wia__log_failures();
   return result;
+}
+
+void wia__fork_searches(wia__fork_t stage) {
+  if (stage != WIA__FORK_CHILD) return;
+  if (native_search == SEARCH_RUNNING) native_search = SEARCH_NEW;
+  if (python_search == SEARCH_RUNNING) python_search = SEARCH_NEW;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fork.h"
 #include "log.h"
 #include "platform.h"
 
@@ -80,3 +81,5 @@ WIA_API wia_status_t wia__get_variable(uint32_t index, wia__variable_t *out_vari
                             !parse_number(entry, out_variable->value, &number);
   return WIA_STATUS_OK;
 }
+
+void wia__fork_environment(wia__fork_t stage) { wia__fork_mutex(stage, &mutex); }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fork.h"
 #include "op.h"
 
 /* -- dtypes -------------------------------------------------------------------------------------- */
@@ -303,3 +304,5 @@ bool wia__shares_elements(const wia_tensor_layout_t *layout, uint32_t *out_dimen
     reach += (layout->shape[next] - 1) * llabs(layout->strides[next]);
   }
 }
+
+void wia__fork_layouts(wia__fork_t stage) { wia__fork_mutex(stage, &table_mutex); }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fork.h"
 #include "job.h"
 #include "log.h"
 #include "negotiate.h"
@@ -250,4 +251,10 @@ bool wia__load_record(wia__record_t *record, wia__refusal_t *out_refusal) {
     wia__log(WIA__LOG_DISCOVERY, WIA_LOG_INFO, record->shown.name, "loaded version %s from %s",
              record->shown.version, record->shown.source);
   return loaded;
+}
+
+void wia__fork_libraries(wia__fork_t stage) {
+  if (stage != WIA__FORK_CHILD) return;
+  for (library_t *library = libraries; library != NULL; library = library->next)
+    if (library->state == LIBRARY_LOADING) library->state = LIBRARY_NEW;
 }

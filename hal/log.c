@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "env.h"
+#include "fork.h"
 #include "object.h"
 
 enum { LINE_SIZE = 1024, WORD_SIZE = 32 };
@@ -180,4 +181,13 @@ static wia_status_t set_callback(wia_log_fn_t given, void *context) {
 
 WIA_API wia_status_t wia_set_log_callback(wia_log_fn_t given, void *context) {
   WIA__CALL(set_callback(given, context));
+}
+
+/* The lock is held while the function runs, which may be what is forking or wait for it; so the fork
+ * doesn't wait for the lock. */
+void wia__fork_log(wia__fork_t stage) {
+  static const pthread_rwlock_t fresh = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+  if (stage != WIA__FORK_CHILD) return;
+  lock = fresh;
+  if (inside) pthread_rwlock_rdlock(&lock);
 }

@@ -248,14 +248,23 @@ WIA_API wia_status_t wia_allocate_memory(void **out_ptr, uint64_t size, int32_t 
   WIA__CALL(allocate_memory(out_ptr, size, device_id, config));
 }
 
+static wia_status_t refuse_address(uint64_t address, const char *argument) {
+  if (wia__find_forked(address))
+    return wia__fail(WIA_STATUS_FORKED,
+                     "%s (%#llx) is in memory of the process that this one was forked from; "
+                     "allocate anew here",
+                     argument, (unsigned long long)address);
+  return wia__fail(
+      WIA_STATUS_INVALID_ARGUMENT,
+      "%s (%#llx) is in no live allocation of any device: it was freed, or never given", argument,
+      (unsigned long long)address);
+}
+
 static wia_status_t free_memory(void *ptr) {
   if (!ptr) return WIA_STATUS_OK;
   const uint64_t address = (uint64_t)(uintptr_t)ptr;
   wia__allocation_t *allocation = wia__find_allocation(address);
-  if (!allocation)
-    return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
-                     "%p is in no live allocation: it was freed, or wia_malloc() never gave it",
-                     ptr);
+  if (!allocation) return refuse_address(address, "ptr");
   if (allocation->memory.address != address)
     return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
                      "%p lies %llu bytes inside an allocation of %s; free its start, %#llx", ptr,
@@ -277,10 +286,7 @@ WIA_API wia_status_t wia_free(void *ptr) { WIA__CALL(free_memory(ptr)); }
 wia_status_t wia__find_range(uint64_t address, uint64_t size, const char *argument,
                              wia__allocation_t **out_allocation) {
   wia__allocation_t *allocation = wia__find_allocation(address);
-  if (!allocation)
-    return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
-                     "%s (%#llx) is in no live allocation of any device", argument,
-                     (unsigned long long)address);
+  if (!allocation) return refuse_address(address, argument);
   const uint64_t offset = address - allocation->memory.address;
   if (size > allocation->size - offset)
     return wia__fail(WIA_STATUS_INVALID_ARGUMENT,

@@ -85,6 +85,8 @@ wia_status_t wia__settle(wia__allocation_t *const *allocations, uint32_t count, 
 /* The map of addresses (address.c). Inserting is false if the range overlaps another or overflows. */
 bool wia__map_insert(wia__allocation_t *allocation);
 void wia__map_remove(wia__allocation_t *allocation);
+/* What address lay in before the process was forked off, or NULL. */
+const wia__allocation_t *wia__find_forked(uint64_t address);
 
 /* The operand at address, of an allocation that holds it. */
 static inline wia_operand_t wia__operand_at(const wia__allocation_t *allocation, uint64_t address) {

@@ -5,6 +5,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "fork.h"
+
 enum { CHUNK_SIZE = 1 << WIA__CHUNK_BITS };
 
 typedef wia__handle_slot_t slot_t;
@@ -193,6 +195,16 @@ static uint32_t take_slot(void) {
   return slot_count++;
 }
 
+/* Under slots_mutex. */
+static void give_slot(slot_t *slot, uint32_t index) {
+  slot->next_free = NO_SLOT;
+  if (last_free == NO_SLOT)
+    first_free = index;
+  else
+    find_slot(last_free)->next_free = index;
+  last_free = index;
+}
+
 wia_status_t wia__make_handle(wia__object_t *object, void **out_handle) {
   assert(object->type < WIA__INTERNAL);
   pthread_mutex_lock(&slots_mutex);
@@ -222,6 +234,11 @@ static const char *const type_names[] = {"",     "context", "stream",  "event",
 
 static const char *article_of(uint64_t type) { return type == WIA__EVENT ? "an" : "a"; }
 
+static bool was_forked(uint64_t key) {
+  const slot_t *slot = find_slot((uint32_t)key & ((1u << WIA__INDEX_BITS) - 1));
+  return slot && slot->forked && slot->forked == (uint32_t)(key >> 32);
+}
+
 wia_status_t wia__resolve(const void *handle, wia__type_t type, const char *argument,
                           void *out_object) {
   wia__object_t *object = wia__find_object(handle, type);
@@ -238,6 +255,12 @@ wia_status_t wia__resolve(const void *handle, wia__type_t type, const char *argu
       wia__find_object(handle, (wia__type_t)given))
     return wia__fail(WIA_STATUS_INVALID_HANDLE, "%s is %s %s; expected %s %s", argument,
                      article_of(given), type_names[given], article_of(type), type_names[type]);
+  if (given > 0 && given < WIA__INTERNAL && was_forked(key))
+    return wia__fail(
+        WIA_STATUS_FORKED,
+        "%s (%p) is %s %s of the process that this one was forked from; make a context "
+        "and all else anew here",
+        argument, handle, article_of(given), type_names[given]);
   return wia__fail(WIA_STATUS_INVALID_HANDLE,
                    "%s (%p) is no live %s: it was destroyed, or never was one", argument, handle,
                    type_names[type]);
@@ -254,13 +277,51 @@ wia_status_t wia__close_handle(void *handle, wia__type_t type) {
     return wia__fail(WIA_STATUS_INVALID_HANDLE, "%s (%p) was destroyed by another thread",
                      type_names[type], handle);
   pthread_mutex_lock(&slots_mutex);
-  slot->next_free = NO_SLOT;
-  if (last_free == NO_SLOT)
-    first_free = index;
-  else
-    find_slot(last_free)->next_free = index;
-  last_free = index;
+  give_slot(slot, index);
   pthread_mutex_unlock(&slots_mutex);
   wia__release(object);
   return WIA_STATUS_OK;
+}
+
+/* -- fork ---------------------------------------------------------------------------------------- */
+
+/* Other threads are gone, so their records are free for new ones. */
+static void forget_threads(void) {
+  for (wia__thread_t *t = atomic_load(&threads); t; t = t->next) {
+    if (t == wia__thread_self || !t->in_use) continue;
+    atomic_store(&t->epoch, 0);
+    t->depth = t->retires = t->collecting = 0;
+    t->left = 0;
+    t->spare_launches = NULL; /* the list may be half changed */
+    t->last = (wia__failure_t){0};
+    atomic_store(&t->in_use, 0);
+  }
+}
+
+/* What the handles stand for is the parent's: it is not destroyed here, and neither is what the parent
+ * retired. */
+static void forget_handles(void) {
+  for (uint32_t index = 0; index < slot_count; index++) {
+    slot_t *slot = find_slot(index);
+    if (!atomic_load(&slot->key)) continue;
+    slot->forked = slot->generation;
+    atomic_store(&slot->key, 0);
+    give_slot(slot, index);
+  }
+  retired = NULL;
+  atomic_store(&wia__retired_count, 0);
+}
+
+void wia__fork_objects(wia__fork_t stage) {
+  if (stage == WIA__FORK_CHILD) {
+    forget_threads();
+    forget_handles();
+  }
+  if (stage == WIA__FORK_BEFORE) {
+    pthread_mutex_lock(&slots_mutex);
+    pthread_mutex_lock(&retired_mutex);
+  } else {
+    pthread_mutex_unlock(&retired_mutex);
+    pthread_mutex_unlock(&slots_mutex);
+  }
 }

@@ -122,6 +122,7 @@ typedef struct wia__handle_slot_t {
   _Atomic uint64_t key;
   _Atomic(wia__object_t *) object;
   uint32_t generation;
+  uint32_t forked; /* the generation that was live when the process was forked off; 0: none */
   uint32_t next_free;
 } wia__handle_slot_t;
 extern _Atomic(wia__handle_slot_t *) wia__chunks[1 << (WIA__INDEX_BITS - WIA__CHUNK_BITS)];

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "env.h"
+#include "fork.h"
 #include "names.h"
 #include "object.h"
 #include "platform.h"
@@ -155,4 +156,11 @@ wia_status_t wia__get_bridge(const wia__bridge_t **out_bridge) {
   if (outcome == WIA__PYTHON_READY) return WIA_STATUS_OK;
   return wia__fail_with(WIA_STATUS_UNAVAILABLE, NULL, problem.cause, "Python can't be started: %s",
                         problem.message);
+}
+
+void wia__fork_python(wia__fork_t stage) {
+  wia__fork_mutex(stage, &mutex);
+  if (stage != WIA__FORK_CHILD) return;
+  pthread_cond_init(&changed, NULL);
+  if (state == PYTHON_STARTING && !starting) state = PYTHON_NEW;
 }

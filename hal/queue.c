@@ -1,6 +1,8 @@
 /* queue.c: the queue of a stream and the worker thread that runs it. */
 #include <stdlib.h>
 
+#include "fork.h"
+
 #include "queue.h"
 
 pthread_mutex_t wia__queues_mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -244,4 +246,10 @@ wia_status_t wia__queue_status(wia__queue_t *queue) {
   if (status) wia__restore_failure(&queue->failure);
   pthread_mutex_unlock(&queue->mutex);
   return status;
+}
+
+/* The child has no workers. */
+void wia__fork_queues(wia__fork_t stage) {
+  wia__fork_mutex(stage, &wia__queues_mutex);
+  if (stage == WIA__FORK_CHILD) wia__queues = NULL;
 }

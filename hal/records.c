@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "env.h"
+#include "fork.h"
 #include "log.h"
 #include "slots.h"
 
@@ -147,4 +148,12 @@ void wia__log_failures(void) {
     if (shown.cause[0] != '\0')
       wia__log_text(WIA__LOG_DISCOVERY, WIA_LOG_DEBUG, shown.name, shown.cause);
   }
+}
+
+void wia__fork_records(wia__fork_t stage) {
+  wia__fork_mutex(stage, &wia__records_mutex);
+  if (stage != WIA__FORK_CHILD) return;
+  pthread_cond_init(&wia__records_changed, NULL);
+  for (wia__record_t *record = first; record != NULL; record = record->next)
+    record->loading = false;
 }

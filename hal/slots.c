@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "env.h"
+#include "fork.h"
 
 static wia__slot_t default_slot;
 static _Atomic(wia__slot_t *) slots[WIA__MAX_SLOTS] = {&default_slot};
@@ -68,4 +69,16 @@ void wia__choose_default(void) {
 const char *wia__default_name(const char **out_reason) {
   *out_reason = default_reason;
   return default_name;
+}
+
+/* The parent's devices stay as they are, for what still points to them. */
+void wia__fork_slots(wia__fork_t stage) {
+  if (stage != WIA__FORK_CHILD) return;
+  for (int32_t number = 0; number < next_number; number++) {
+    wia__slot_t *slot = wia__get_slot(number);
+    for (uint32_t i = 0; i < WIA__MAX_DEVICES; i++) {
+      atomic_store(&slot->devices[i], NULL);
+      slot->openers[i] = NULL;
+    }
+  }
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fork.h"
 #include "object.h"
 
 /* What a driver said beyond wia_error_t.message, kept beside the error it belongs to. */
@@ -304,3 +305,5 @@ void wia__write_struct(void *out, const void *ours, uint32_t ours_size) {
   memcpy(out, ours, size);
   memcpy(out, &size, sizeof size);
 }
+
+void wia__fork_texts(wia__fork_t stage) { wia__fork_mutex(stage, &texts_mutex); }

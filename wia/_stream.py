@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -115,6 +116,16 @@ def enqueue_with(stream: Stream, value: object, enqueue: Callable[[], int]) -> N
         check(enqueue())
         _in_use.append((event, value))
         check(lib.wia_record_event(event, stream._handle))
+
+
+def _forget() -> None:
+    """In a process that was forked off: the copies are the parent's."""
+    global _lock
+    _lock = threading.Lock()
+    _in_use.clear()
+
+
+os.register_at_fork(after_in_child=_forget)
 
 
 def _is_pending(event: Any) -> bool:

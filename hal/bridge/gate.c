@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "bridge.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <time.h>
@@ -11,14 +12,28 @@
 #define CLOSED INT64_C(0x4000000000000000)
 
 static _Atomic int64_t gate;
+static _Thread_local int64_t depth; /* calls inside, of this thread */
 
 int wia__enter_gate(void) {
-  if (atomic_fetch_add(&gate, 1) < CLOSED) return 1;
+  if (atomic_fetch_add(&gate, 1) < CLOSED) {
+    depth++;
+    return 1;
+  }
   atomic_fetch_sub(&gate, 1);
   return 0;
 }
 
-void wia__leave_gate(void) { atomic_fetch_sub(&gate, 1); }
+void wia__leave_gate(void) {
+  depth--;
+  atomic_fetch_sub(&gate, 1);
+}
+
+/* A process that was forked off has the forking thread only. */
+static void forget_threads(void) { atomic_store(&gate, (atomic_load(&gate) & CLOSED) + depth); }
+
+__attribute__((constructor)) static void watch_forks(void) {
+  (void)pthread_atfork(NULL, NULL, forget_threads);
+}
 
 int64_t wia__close_gate(int64_t timeout_ns) {
   const struct timespec pause = {.tv_nsec = 1000000};

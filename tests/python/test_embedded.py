@@ -19,6 +19,8 @@ PROGRAM = r"""
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <wia.h>
 
 #define TRY(call)                                                               \
@@ -53,11 +55,29 @@ static int work(const char *name, int on_stream) {
 
 static void *in_thread(void *name) { return work(name, 1) ? name : NULL; }
 
+/* Children start anew, whatever the threads of the parent are in the middle of. */
+static int fork_some(const char *name) {
+  for (int i = 0; i < 5; i++) {
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(60);
+      const int failed = work(name, 0) || work(name, 1);
+      fflush(stdout);
+      _exit(failed);
+    }
+    int status = 1;
+    if (child < 0 || waitpid(child, &status, 0) != child || status) return 1;
+  }
+  return 0;
+}
+
 int main(int argc, char **argv) {
   if (argc > 2) {
     pthread_t threads[4];
     void *failed = NULL;
     for (int i = 0; i < 4; i++) pthread_create(&threads[i], NULL, in_thread, argv[1]);
+    if (strcmp(argv[2], "fork") == 0 && fork_some(argv[1])) return 3;
     for (int i = 0; i < 4; i++) {
       void *result;
       pthread_join(threads[i], &result);
@@ -117,6 +137,13 @@ def run(program: Path, tmp_path: Path) -> Run:
         )
 
     return start  # type: ignore[return-value]
+
+
+def test_children(run: Run) -> None:
+    """A C program may fork while its threads are in Python. Guards: before_fork in start.c, gate.c."""
+    result = run("test", "fork")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.count("1 0 3") == 4 + 10
 
 
 def test_a_native_driver_starts_no_python(run: Run) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from threading import Lock
@@ -221,6 +222,15 @@ class _Kept:
 # By the state, since that is all that a release is told. Kernels without a state share 0.
 _kept: dict[int, _Kept] = {}
 _kept_lock = Lock()
+
+
+def _renew_lock() -> None:
+    """In a process that was forked off, where its owner may be gone."""
+    global _kept_lock
+    _kept_lock = Lock()
+
+
+os.register_at_fork(after_in_child=_renew_lock)
 
 
 def _keep(state: Any, value: object) -> None:

@@ -1,0 +1,40 @@
+/* fork.h: what becomes of the library in a process that was forked.
+ *
+ * The child has the forking thread only, and nothing that it inherited may touch a device: handles and
+ * memory of the parent are lost to it. It gets FORKED for them, and can start anew: devices are opened
+ * again at their next use. Lists that outlive the fork are whole, since the fork waits for whoever is
+ * changing one. */
+#ifndef WIA__FORK_H
+#define WIA__FORK_H
+
+#include <pthread.h>
+
+typedef enum wia__fork_t {
+  WIA__FORK_BEFORE = 0, /* in the parent */
+  WIA__FORK_PARENT = 1, /* behind it */
+  WIA__FORK_CHILD = 2
+} wia__fork_t;
+
+/* One function per file with state of its own: it locks, unlocks, and in the child lets go of what is
+ * the parent's. */
+void wia__fork_records(wia__fork_t stage);
+void wia__fork_libraries(wia__fork_t stage);
+void wia__fork_searches(wia__fork_t stage);
+void wia__fork_slots(wia__fork_t stage);
+void wia__fork_python(wia__fork_t stage);
+void wia__fork_queues(wia__fork_t stage);
+void wia__fork_layouts(wia__fork_t stage);
+void wia__fork_addresses(wia__fork_t stage);
+void wia__fork_objects(wia__fork_t stage);
+void wia__fork_texts(wia__fork_t stage);
+void wia__fork_environment(wia__fork_t stage);
+void wia__fork_log(wia__fork_t stage);
+
+static inline void wia__fork_mutex(wia__fork_t stage, pthread_mutex_t *mutex) {
+  if (stage == WIA__FORK_BEFORE)
+    pthread_mutex_lock(mutex);
+  else
+    pthread_mutex_unlock(mutex);
+}
+
+#endif
