@@ -71,6 +71,7 @@ static wia_status_t count_devices(wia_driver_self_t self, uint32_t *out_count, w
 static wia_status_t open_device(wia_driver_self_t self, uint32_t index,
                                 wia_driver_device_t *out_device, wia_error_t *error) {
   (void)error;
+  core.opens++;
   *out_device = self ? &devices[CORE_BARE] : &devices[index];
   return WIA_STATUS_OK;
 }

@@ -51,6 +51,7 @@ typedef struct core_state_t {
   _Atomic uint64_t memory_limit; /* bytes of each device */
   uint64_t allocate_offset;      /* added to addresses that are given out */
   /* counted */
+  _Atomic uint32_t opens;    /* of devices */
   _Atomic uint32_t prepares; /* calls; kernels: those that gave one */
   _Atomic uint32_t kernels, releases, launches, running, most_running, copies;
   _Atomic uint32_t allocations, frees, faults;

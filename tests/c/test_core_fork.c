@@ -21,6 +21,7 @@ static wia_stream_t *stream;
 static wia_event_t *event;
 static wia_tensor_t a, out;
 static void *memory;
+static pid_t process; /* that opened the device */
 
 /* Runs the body in a child; whether all of its checks passed. */
 static bool passes_in_child(void (*body)(void)) {
@@ -81,7 +82,10 @@ static void start_stream_anew(wia_context_t *fresh) {
 }
 
 static void start_anew(void) {
+  const uint32_t opens = core.opens;
   wia_context_t *fresh = core_context(CORE_PLAIN);
+  CHECK(core.opens == opens + (process != getpid())); /* slots.c, wia__fork_slots */
+  process = getpid();
   wia_tensor_t b = core_tensor(fresh, 4, 1), c = core_tensor(fresh, 4, 0);
   CHECK_STATUS(wia_add(fresh, b, b, c, NULL), WIA_STATUS_OK);
   CHECK(core_has(c, 2, 2));
@@ -102,6 +106,7 @@ static void fork_again(void) { CHECK(passes_in_child(use_and_start_anew)); }
 static void make_all(void) {
   core_start();
   context = core_context(CORE_PLAIN);
+  process = getpid();
   a = core_tensor(context, 4, 1);
   out = core_tensor(context, 4, 0);
   CHECK_STATUS(wia_create_stream(&stream, context), WIA_STATUS_OK);

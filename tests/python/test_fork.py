@@ -82,6 +82,7 @@ def test_children_among_threads(run_python: RunPython) -> None:
     """Whatever other threads are in the middle of, a child finds every list whole."""
     code = """
 stop = False
+anew()  # so that no thread is in an import, whose locks Python doesn't renew in a child
 def busy():
     while not stop:
         anew()
