@@ -217,6 +217,22 @@ static wia_status_t take_outputs(wia__group_t *build) {
   return WIA_STATUS_OK;
 }
 
+/* A value between nodes was nothing before it is written. */
+static wia_status_t check_reads(const wia__group_t *build) {
+  for (uint32_t n = 0; n < build->group.node_count; n++) {
+    const wia__node_t *node = &build->nodes[n];
+    const int32_t s = node->op->read_scalar;
+    if (s < 0 || build->states[node->node.outputs[0]] == TAKEN) continue;
+    const bool passed = node->places[s] >= 0 && (uint32_t)node->places[s] < build->given_scalars;
+    if (passed || node->scalars[s].f64 != 0)
+      return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                       "group: %s of node %u (%s) is not fixed at 0, so the node reads what its "
+                       "output was before; that is no output of the group, and was nothing",
+                       node->op->scalars[s].name, n, node->op->name);
+  }
+  return WIA_STATUS_OK;
+}
+
 wia__plan_t *wia__create_group_plan(const wia__group_t *group, wia__device_t *device,
                                     const char *name, uint32_t scalar_count) {
   const uint32_t input_count = group->group.input_count;
@@ -261,6 +277,7 @@ wia_status_t wia__plan_group(wia__device_t *device, const wia_group_t *group,
   if (!status) status = take_inputs(&build);
   for (uint32_t n = 0; !status && n < build.group.node_count; n++) status = take_node(&build, n);
   if (!status) status = take_outputs(&build);
+  if (!status) status = check_reads(&build);
   if (!status) status = prepare(&build, device, out_plan);
   free_build(&build);
   return status;

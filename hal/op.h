@@ -57,6 +57,7 @@ typedef struct wia__op_t {
       same_dtype; /* 1: all others without dtypes of their own have that of the one that leads */
   uint32_t min_input_count, max_input_count; /* inputs beyond the first number may be left out */
   uint32_t min_output_count, output_count;   /* outputs beyond the first number may be left out */
+  int32_t read_scalar; /* unless this one is 0, the output is read as it was before; -1: it isn't */
   uint32_t attribute_count, scalar_count, word_count;
   const wia__attribute_spec_t *attributes, *scalars; /* a scalar's word is its index */
   const wia_scalar_t *default_words, *default_scalars;

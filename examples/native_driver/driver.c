@@ -130,6 +130,7 @@ static wia_status_t fill(wia_driver_device_t device, const wia_operand_t *target
 static wia_status_t prepare(wia_driver_device_t device, const wia_request_t *request,
                             wia_driver_kernel_t *out_kernel, wia_error_t *out_error) {
   (void)device;
+  if (request->group->node_count > 1) return sample_prepare_group(request, out_kernel, out_error);
   sample_node_t node;
   const wia_status_t status = sample_read_node(request, &node, out_error);
   if (status != WIA_STATUS_OK) return status;

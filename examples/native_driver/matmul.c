@@ -1,6 +1,7 @@
 /* matmul.c: matmul, addmm and linear: c = alpha * a b + beta * d.
  *
- * d is what is added: c itself, a tensor that broadcasts, a bias, or nothing. The product is made
+ * d is what is added: c itself, a tensor that broadcasts, a bias, or nothing. A group of operations
+ * (fuse.c) may end with a row that is added then, and with relu. The product is made
  * in tiles that fit into the registers. Every path adds the products of an element in the order of
  * k, so that strides and sizes don't change the result by a bit. */
 #include <string.h>
@@ -14,7 +15,8 @@ typedef struct matmul_t {
   int64_t a_m, a_k, b_k, b_n, c_m, c_n, d_m, d_n; /* elements from one to the next along m, n, k */
   uint32_t a, b, c, d;                            /* which operand it is */
   uint32_t adds;                                  /* 0: there is no d */
-  uint32_t reserved;
+  uint32_t row, adds_row, activates;              /* of a group; the row's operand */
+  int64_t row_n;
   sample_scalar_t alpha, beta;
   sample_walk_t batch; /* over a, b, c, d: one position per matrix product */
 } matmul_t;
@@ -22,6 +24,7 @@ typedef struct matmul_t {
 typedef struct job_t {
   const matmul_t *matmul;
   double alpha, beta;
+  const float *row; /* NULL: none is added */
 } job_t;
 
 /* Four floats, which is what every processor of the last twenty years adds at once. Compilers that
@@ -65,15 +68,21 @@ static void multiply_edge(const matmul_t *s, const float *a, const float *b, int
     }
 }
 
+/* What a group does behind the product, rounded as its operations would round. */
+static inline float end_value(const job_t *job, float value, int64_t column) {
+  if (job->row != NULL) value += job->row[column * job->matmul->row_n];
+  return job->matmul->activates && value <= 0 ? 0 : value; /* as sample_prepare_relu() */
+}
+
 static void store_tile(const job_t *job, float sum[TILE_M][TILE_N], int64_t rows, int64_t columns,
-                       float *c, const float *d) {
+                       int64_t first_column, float *c, const float *d) {
   const matmul_t *s = job->matmul;
   for (int64_t i = 0; i < rows; i++)
     for (int64_t j = 0; j < columns; j++) {
       double value = job->alpha * sum[i][j];
       /* With beta 0, d isn't read: it may hold anything, NaN too. */
       if (job->beta != 0) value += job->beta * d[i * s->d_m + j * s->d_n];
-      c[i * s->c_m + j * s->c_n] = (float)value;
+      c[i * s->c_m + j * s->c_n] = end_value(job, (float)value, first_column + j);
     }
 }
 
@@ -91,13 +100,14 @@ static void multiply(const job_t *job, const float *a, const float *b, float *c,
         multiply_tile(s, tile_a, tile_b, 1, sum);
       else
         multiply_tile(s, tile_a, tile_b, s->b_n, sum);
-      store_tile(job, sum, rows, columns, c + i * s->c_m + j * s->c_n,
+      store_tile(job, sum, rows, columns, j, c + i * s->c_m + j * s->c_n,
                  job->beta != 0 ? d + i * s->d_m + j * s->d_n : NULL);
     }
 }
 
 static job_t make_job(const matmul_t *s, const wia_kernel_args_t *args) {
-  return (job_t){s, sample_scalar(s->alpha, args), s->adds ? sample_scalar(s->beta, args) : 0};
+  return (job_t){s, sample_scalar(s->alpha, args), s->adds ? sample_scalar(s->beta, args) : 0,
+                 s->adds_row ? (const float *)sample_pointer(args, s->row) : NULL};
 }
 
 static void multiply_row(const void *context, char *const *p, const int64_t *s, int64_t count) {
@@ -130,7 +140,8 @@ static wia_status_t run_tiles(void *state, const wia_kernel_args_t *args) {
       float sum[TILE_M][TILE_N];
       multiply_tile(s, a + i * s->a_m, b + j, 1, sum);
       for (int y = 0; y < TILE_M; y++)
-        for (int x = 0; x < TILE_N; x++) c[(i + y) * s->c_m + j + x] = sum[y][x];
+        for (int x = 0; x < TILE_N; x++)
+          c[(i + y) * s->c_m + j + x] = end_value(&job, sum[y][x], j + x);
     }
   return WIA_STATUS_OK;
 }
@@ -144,7 +155,7 @@ static wia_status_t finish(sample_node_t *node, matmul_t *s, wia_driver_kernel_t
                        out_kernel);
 }
 
-wia_status_t sample_prepare_matmul(sample_node_t *node, wia_driver_kernel_t *out_kernel) {
+static matmul_t read_matmul(sample_node_t *node) {
   const wia_tensor_layout_t *a = node->inputs[0], *b = node->inputs[1], *c = node->output;
   /* The dimensions of the matrices. A 1-D operand is one row or one column, which c then lacks. */
   const bool row = a->rank == 1, column = b->rank == 1;
@@ -178,6 +189,29 @@ wia_status_t sample_prepare_matmul(sample_node_t *node, wia_driver_kernel_t *out
   sample_add_leading(&s.batch, b, column ? 0 : b->rank - 2);
   sample_add_leading(&s.batch, c, batch_rank);
   sample_add_leading(&s.batch, c, batch_rank);
+  return s;
+}
+
+wia_status_t sample_prepare_matmul(sample_node_t *node, wia_driver_kernel_t *out_kernel) {
+  matmul_t s = read_matmul(node);
+  return finish(node, &s, out_kernel);
+}
+
+wia_status_t sample_prepare_layer(sample_node_t *node, const sample_layer_t *layer,
+                                  wia_driver_kernel_t *out_kernel) {
+  matmul_t s = read_matmul(node);
+  s.a = layer->a;
+  s.b = layer->b;
+  s.c = s.d = layer->output;
+  s.adds = 0; /* beta is 0: the product lies between nodes, so there is nothing to be added to */
+  s.activates = layer->activates;
+  if (layer->bias != NULL) {
+    const wia_tensor_layout_t *bias = layer->bias;
+    s.adds_row = 1;
+    s.row = layer->row;
+    s.row_n =
+        bias->rank == 0 || bias->shape[bias->rank - 1] == 1 ? 0 : bias->strides[bias->rank - 1];
+  }
   return finish(node, &s, out_kernel);
 }
 

@@ -15,26 +15,13 @@ wia_status_t sample_fail(wia_error_t *error, wia_status_t status, const char *fo
   return status;
 }
 
-wia_status_t sample_read_node(const wia_request_t *request, sample_node_t *out_node,
+wia_status_t sample_read_part(const wia_request_t *request, uint32_t index, sample_node_t *out_node,
                               wia_error_t *out_error) {
   const wia_group_t *group = request->group;
-  if (group->node_count != 1)
-    return sample_fail(out_error, WIA_STATUS_UNIMPLEMENTED,
-                       "a group of %u operations was given; this driver computes one at a time",
-                       group->node_count);
-  const wia_node_t *node = group->nodes[0];
+  const wia_node_t *node = group->nodes[index];
   if (node->input_count > SAMPLE_MAX_INPUTS || node->output_count != 1)
     return sample_fail(out_error, WIA_STATUS_UNIMPLEMENTED, "%s with %u inputs and %u outputs",
                        node->op_name, node->input_count, node->output_count);
-  /* The operands of a launch are those of the group: kernels take them as those of the operation.
-   */
-  bool same = group->input_count == node->input_count;
-  for (uint32_t i = 0; same && i < node->input_count; i++)
-    same = group->inputs[i] == node->inputs[i];
-  if (!same)
-    return sample_fail(out_error, WIA_STATUS_UNIMPLEMENTED,
-                       "%s in a group whose inputs are not those of the operation, in its order",
-                       node->op_name);
   *out_node = (sample_node_t){.op_name = node->op_name,
                               .input_count = node->input_count,
                               .output = group->values[node->outputs[0]]->layout,
@@ -45,6 +32,12 @@ wia_status_t sample_read_node(const wia_request_t *request, sample_node_t *out_n
   for (uint32_t i = 0; i < node->input_count; i++)
     if (node->inputs[i] != UINT32_MAX) out_node->inputs[i] = group->values[node->inputs[i]]->layout;
   return WIA_STATUS_OK;
+}
+
+/* The operands of a launch are those of the operation, in its order. */
+wia_status_t sample_read_node(const wia_request_t *request, sample_node_t *out_node,
+                              wia_error_t *out_error) {
+  return sample_read_part(request, 0, out_node, out_error);
 }
 
 /* Marks an attribute as read only when it has the form that the caller can use: one of another type

@@ -41,7 +41,11 @@ typedef struct sample_scalar_t {
 wia_status_t sample_fail(wia_error_t *error, wia_status_t status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Fails with UNIMPLEMENTED for a group of several operations. */
+/* Reads one node of a group. */
+wia_status_t sample_read_part(const wia_request_t *request, uint32_t index, sample_node_t *out_node,
+                              wia_error_t *out_error);
+
+/* Reads a request for one operation. */
 wia_status_t sample_read_node(const wia_request_t *request, sample_node_t *out_node,
                               wia_error_t *out_error);
 
@@ -122,6 +126,18 @@ wia_status_t sample_prepare_binary(sample_node_t *node, wia_driver_kernel_t *out
 wia_status_t sample_prepare_relu(sample_node_t *node, wia_driver_kernel_t *out_kernel);
 wia_status_t sample_prepare_cast(sample_node_t *node, wia_driver_kernel_t *out_kernel);
 wia_status_t sample_prepare_matmul(sample_node_t *node, wia_driver_kernel_t *out_kernel);
+/* A matrix product and what follows it in a group. Numbers are those of operands of a launch. */
+typedef struct sample_layer_t {
+  uint32_t a, b, output;
+  uint32_t row;                    /* the bias */
+  const wia_tensor_layout_t *bias; /* one row or one number; NULL: none is added */
+  uint32_t activates;              /* 1: relu at the end */
+} sample_layer_t;
+wia_status_t sample_prepare_layer(sample_node_t *node, const sample_layer_t *layer,
+                                  wia_driver_kernel_t *out_kernel);
+/* A group of several operations (fuse.c). */
+wia_status_t sample_prepare_group(const wia_request_t *request, wia_driver_kernel_t *out_kernel,
+                                  wia_error_t *out_error);
 wia_status_t sample_prepare_addmm(sample_node_t *node, wia_driver_kernel_t *out_kernel);
 wia_status_t sample_prepare_linear(sample_node_t *node, wia_driver_kernel_t *out_kernel);
 wia_status_t sample_prepare_conv2d(sample_node_t *node, wia_driver_kernel_t *out_kernel);

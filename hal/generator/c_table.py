@@ -163,6 +163,7 @@ def _words(item: Attribute) -> list[float]:
 def _entry(operation: Operation) -> str:
     name, config = operation.name, operation.config
     listed = (*operation.attributes, *operation.options)
+    read_with = operation.output.read_with
     parts: dict[str, object] = {
         "op": f"WIA_OP_{name.upper()}",
         "name": f'"{name}"',
@@ -178,6 +179,9 @@ def _entry(operation: Operation) -> str:
         "max_input_count": operation.most,
         "min_output_count": operation.required_outputs,
         "output_count": len(operation.outputs),
+        "read_scalar": next(
+            (i for i, item in enumerate(operation.scalars) if item.name == read_with), -1
+        ),
         "attribute_count": len(listed),
         "scalar_count": len(operation.scalars),
         "word_count": sum(item.words for item in listed),

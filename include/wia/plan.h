@@ -66,7 +66,8 @@ typedef struct wia_plan_info_t {
  * next lies in memory of the plan: as much as lives at one time, once for each of the launches that
  * run at once. Shapes and dtypes are checked as for single operations. The driver runs without a lock
  * of the library and may take long.
- * Errors, which name the node: INVALID_ARGUMENT; UNIMPLEMENTED when the driver lacks a node as well,
+ * Errors, which name the node: INVALID_ARGUMENT, also for a node that reads its output as it was
+ * before (beta of matmul) when that is no output of the group; UNIMPLEMENTED when the driver lacks a node as well,
  * or when a group that it doesn't take as a whole reads an input after an output in its place was
  * written. */
 WIA_API wia_status_t wia_create_plan(wia_context_t *context, const wia_group_t *group,

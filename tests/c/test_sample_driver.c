@@ -111,43 +111,6 @@ static void test_refusals(void) {
   check_refused(call, "float16");
 }
 
-static void check_group(const wia_group_t *group) {
-  const wia_request_t request = {.struct_size = sizeof request, .group = group};
-  wia_driver_kernel_t kernel = {.struct_size = sizeof kernel};
-  CHECK_STATUS(driver->prepare(device, &request, &kernel, &error), WIA_STATUS_UNIMPLEMENTED);
-  CHECK(kernel.fn == NULL);
-}
-
-static void test_groups(void) {
-  const wia_group_t two = {.struct_size = sizeof two, .node_count = 2};
-  check_group(&two);
-  /* b - a: the operands of a launch come in another order than those of the operation. */
-  const uint32_t inputs[] = {1, 0}, order[] = {0, 1}, outputs[] = {2};
-  MAKE(&a, WIA_FLOAT32, PLAIN, 4);
-  const wia_value_t value = {.struct_size = sizeof value, .layout = &a.layout, .alias = -1};
-  const wia_value_t *const values[] = {&value, &value, &value};
-  const wia_node_t node = {.struct_size = sizeof node,
-                           .op_name = "sub",
-                           .inputs = inputs,
-                           .outputs = outputs,
-                           .input_count = 2,
-                           .output_count = 1};
-  const wia_node_t *const nodes[] = {&node};
-  wia_group_t swapped = {.struct_size = sizeof swapped,
-                         .node_count = 1,
-                         .nodes = nodes,
-                         .values = values,
-                         .inputs = order,
-                         .outputs = outputs,
-                         .value_count = 3,
-                         .input_count = 2,
-                         .output_count = 1};
-  check_group(&swapped);
-  swapped.inputs = inputs;
-  swapped.input_count = 1;
-  check_group(&swapped);
-}
-
 int main(void) {
   driver = load_sample();
   error.struct_size = sizeof error;
@@ -157,7 +120,6 @@ int main(void) {
   test_memory_refusals();
   test_support();
   test_refusals();
-  test_groups();
   driver->close_device(device);
   return CHECK_DONE();
 }
