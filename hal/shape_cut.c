@@ -44,6 +44,21 @@ wia_status_t wia__infer_concat(const wia__infer_t *call) {
   return status ? status : wia__set_output(call, result.dtype, result.shape, result.rank);
 }
 
+wia_status_t wia__infer_glu(const wia__infer_t *call) {
+  wia_shape_t result = call->inputs[0];
+  uint32_t axis;
+  const wia_status_t status = read_axis(call, &axis);
+  if (status) return status;
+  if (result.shape[axis] % 2)
+    return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                     "%s: dimension %u has the size %" PRId64
+                     "; expected an even one, which can be "
+                     "cut in two",
+                     call->op->name, axis, result.shape[axis]);
+  result.shape[axis] /= 2;
+  return wia__set_output(call, result.dtype, result.shape, result.rank);
+}
+
 /* A start or end moved into [low, high], counted from the end of the dimension when below 0. */
 static int64_t move_inside(int64_t place, int64_t size, int64_t low, int64_t high) {
   if (place < 0) place += size;

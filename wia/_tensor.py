@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 from wia import _transfer, _views
-from wia._dtype import NAMES, numpy_dtype
+from wia._dtype import numpy_dtype
 from wia._errors import ArgumentTypeError, InvalidArgumentError, UnimplementedError, check
 from wia._native import NULL, Buffer, ffi, lib, new_struct
+from wia._tensor_operators import Operators
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,7 +24,7 @@ __all__ = ["Tensor", "allocate", "handles", "shape_of"]
 _REPR_ELEMENTS = 64
 
 
-class Tensor(Buffer):
+class Tensor(Operators, Buffer):
     """An array on a device. Contexts make them: ctx.tensor(...), ctx.empty(...), results.
 
     Indexing, t.T, reshape and the like make views on the same memory. The memory is freed when
@@ -286,87 +287,6 @@ class Tensor(Buffer):
         if self.size:
             _transfer.copy(out, self if self.contiguous else self.copy())
         return out
-
-    # -- operators --------------------------------------------------------------------------------
-
-    def _other(self, value: object) -> Tensor | None:
-        """The other side of an operator; a Python number becomes a tensor of this dtype."""
-        if isinstance(value, Tensor):
-            return value
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            return self._context.full((), value, NAMES[self._code])
-        return None
-
-    def __add__(self, other: Tensor | float) -> Tensor:
-        b = self._other(other)
-        return NotImplemented if b is None else self._context.add(self, b)
-
-    def __radd__(self, other: float) -> Tensor:
-        a = self._other(other)
-        return NotImplemented if a is None else self._context.add(a, self)
-
-    def __sub__(self, other: Tensor | float) -> Tensor:
-        b = self._other(other)
-        return NotImplemented if b is None else self._context.sub(self, b)
-
-    def __rsub__(self, other: float) -> Tensor:
-        a = self._other(other)
-        return NotImplemented if a is None else self._context.sub(a, self)
-
-    def __mul__(self, other: Tensor | float) -> Tensor:
-        b = self._other(other)
-        return NotImplemented if b is None else self._context.mul(self, b)
-
-    def __rmul__(self, other: float) -> Tensor:
-        a = self._other(other)
-        return NotImplemented if a is None else self._context.mul(a, self)
-
-    def __truediv__(self, other: Tensor | float) -> Tensor:
-        b = self._other(other)
-        return NotImplemented if b is None else self._context.div(self, b)
-
-    def __rtruediv__(self, other: float) -> Tensor:
-        a = self._other(other)
-        return NotImplemented if a is None else self._context.div(a, self)
-
-    def __matmul__(self, other: Tensor) -> Tensor:
-        if not isinstance(other, Tensor):
-            return NotImplemented
-        return self._context.matmul(self, other)
-
-    def __neg__(self) -> Tensor:
-        return self._context.neg(self)
-
-    # Comparisons give tensors of bool, as those of numpy and torch do; hashes tell objects apart.
-
-    def __eq__(self, other: object) -> Any:
-        b = self._other(other)
-        return NotImplemented if b is None else self._context.equal(self, b)
-
-    def __ne__(self, other: object) -> Any:
-        b = self._other(other)
-        return NotImplemented if b is None else self._context.not_equal(self, b)
-
-    def __lt__(self, other: Tensor | float) -> Tensor:
-        b = self._other(other)
-        return NotImplemented if b is None else self._context.less(self, b)
-
-    def __le__(self, other: Tensor | float) -> Tensor:
-        b = self._other(other)
-        return NotImplemented if b is None else self._context.less_equal(self, b)
-
-    def __gt__(self, other: Tensor | float) -> Tensor:
-        b = self._other(other)
-        return NotImplemented if b is None else self._context.greater(self, b)
-
-    def __ge__(self, other: Tensor | float) -> Tensor:
-        b = self._other(other)
-        return NotImplemented if b is None else self._context.greater_equal(self, b)
-
-    __hash__ = object.__hash__
-
-    # numpy must not take over `array + tensor`: there is no such operation on the device.
-    __array_ufunc__ = None
 
     # -- life -------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-/* Rules of operations that join, cut, pick, pad, compare and choose, and calls with a list. */
+/* Rules of operations that join, cut, pick, pad, compare, choose or go by element; calls with a list. */
 #include "infer.h"
 #include "sample.h"
 
@@ -58,6 +58,35 @@ static void test_concat(void) {
   const wia_shape_t large = S(INT8, INT64_MAX / 2 + 1, 0);
   REFUSES(CONCAT, "more than 63 bits", LIST(large, large), NO_ATTRIBUTES);
   REFUSES(CONCAT, "overflows", LIST(S(INT8, INT64_MAX / 8), S(INT8, 1)), NO_ATTRIBUTES);
+}
+
+static void test_glu(void) {
+  const wia_shape_t x = S(FLOAT32, 4, 6);
+  GIVES(GLU, S(FLOAT32, 4, 3), LIST(x), NO_ATTRIBUTES);
+  GIVES(GLU, S(FLOAT32, 2, 6), LIST(x), WITH(INTS("axis", -2), INTS("activation", 4)));
+  GIVES(GLU, S(FLOAT16, 0), LIST(S(FLOAT16, 0)), NO_ATTRIBUTES);
+  REFUSES(GLU, "dimension 1 has the size 3; expected an even one", LIST(S(FLOAT32, 2, 3)),
+          NO_ATTRIBUTES);
+  REFUSES(GLU, "axis is 2; input has rank 2", LIST(x), WITH(INTS("axis", 2)));
+  REFUSES(GLU, "rank 0 and no dimension", LIST(R0(FLOAT32)), NO_ATTRIBUTES);
+  REFUSES(GLU, "activation is 5; expected 0 to 4", LIST(x), WITH(INTS("activation", 5)));
+  REFUSES(GLU, "not defined for int32", LIST(S(INT32, 2)), NO_ATTRIBUTES);
+}
+
+static void test_elements(void) {
+  GIVES(LDEXP, S(FLOAT16, 3, 2), LIST(S(FLOAT16, 3, 1), S(INT32, 2)), NO_ATTRIBUTES);
+  REFUSES(LDEXP, "exponent has dtype int64; expected one of int32",
+          LIST(S(FLOAT32, 2), S(INT64, 2)), NO_ATTRIBUTES);
+  GIVES(CLAMP, S(INT8, 2, 3), LIST(S(INT8, 2, 1), ABSENT, S(INT8, 3)), NO_ATTRIBUTES);
+  REFUSES(CLAMP, "what is before it has the shape [2] and max the shape [3]",
+          LIST(S(INT8, 2), ABSENT, S(INT8, 3)), NO_ATTRIBUTES);
+  GIVES(IS_NAN, S(BOOL, 5), LIST(S(BFLOAT16, 5)), NO_ATTRIBUTES);
+  REFUSES(IS_NAN, "not defined for int8", LIST(S(INT8, 5)), NO_ATTRIBUTES);
+  GIVES(LOGICAL_NOT, S(BOOL, 5), LIST(S(BOOL, 5)), NO_ATTRIBUTES);
+  GIVES(BITWISE_NOT, S(UINT16, 5), LIST(S(UINT16, 5)), NO_ATTRIBUTES);
+  REFUSES(SHIFT_LEFT, "a is int8 and b is uint8; dtypes must be equal",
+          LIST(S(INT8, 5), S(UINT8, 5)), NO_ATTRIBUTES);
+  GIVES(FMA, S(FLOAT64, 2, 3), LIST(S(FLOAT64, 2, 1), S(FLOAT64, 3), R0(FLOAT64)), NO_ATTRIBUTES);
 }
 
 #define CUT(start, end, step) WITH(INTS("starts", start), INTS("ends", end), INTS("steps", step))
@@ -183,6 +212,8 @@ int main(void) {
   test_choices();
   test_copies();
   test_concat();
+  test_glu();
+  test_elements();
   test_slice();
   test_gather();
   test_pad();

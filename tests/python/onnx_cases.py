@@ -13,15 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from onnx_calls import Array, Call, LeftOutError
+from onnx_elements import ELEMENTS
 
 from wia.catalog import BY_NAME
 
-Array = np.ndarray[Any, np.dtype[Any]]
-Call = tuple[str, list[Array | None], dict[str, Any]]
-
-
-class LeftOutError(Exception):
-    """WIA has no operation for this case; the text says why."""
+__all__ = ["Array", "Case", "LeftOutError", "load_cases", "translate"]
 
 
 @dataclass(frozen=True)
@@ -264,13 +261,9 @@ def _gelu(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
     return "gelu", inputs, {"approximate": int(attributes.get("approximate", b"none") == b"tanh")}
 
 
-def _swish(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
-    if attributes.get("alpha", 1.0) != 1.0:
-        raise LeftOutError("silu has no alpha")
-    return "silu", inputs, {}
-
-
 def _clip(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
+    if len(inputs) == 3 and inputs[1] is not None and inputs[2] is not None:
+        return "clamp", inputs, {}
     names = ("min", "max")
     values: dict[str, Any] = {n: float(attributes[n]) for n in names if n in attributes}
     for name, bound in zip(names, inputs[1:], strict=False):
@@ -326,6 +319,7 @@ def _pad(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
 
 
 TRANSLATIONS: dict[str, Callable[[list[Any], dict[str, Any], int], Call]] = {
+    **ELEMENTS,
     "Add": _pair("add"),
     "ArgMax": _arg("argmax"),
     "ArgMin": _arg("argmin"),
@@ -379,7 +373,6 @@ TRANSLATIONS: dict[str, Callable[[list[Any], dict[str, Any], int], Call]] = {
     "Softmax": _softmax,
     "Sqrt": _pair("sqrt"),
     "Sub": _pair("sub"),
-    "Swish": _swish,
     "Tanh": _pair("tanh"),
     "Transpose": lambda i, a, o: ("transpose", i, {"perm": tuple(a.get("perm", ()))}),
     "Where": _pair("where"),

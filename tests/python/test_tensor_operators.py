@@ -1,4 +1,4 @@
-"""Operators of tensors that compare and negate, lists of inputs, and packed dtypes on a device."""
+"""Operators of tensors, lists of inputs, and packed dtypes on a device."""
 
 from __future__ import annotations
 
@@ -31,6 +31,29 @@ def test_comparisons_give_tensors_of_bool(ctx: wia.Context) -> None:
     assert (a >= 3.0).tolist() == [False, False, True]
     assert (a > b).dtype == np.bool_
     assert (-a).tolist() == [-1.0, -2.0, -3.0]
+
+
+def test_arithmetic_and_bits(ctx: wia.Context) -> None:
+    """Powers, remainders and rounded quotients as Python's; bits of integers and of bool."""
+    a, i = ctx.tensor([-3.0, 2.0]), ctx.tensor(np.array([6, -5], np.int32))
+    assert (a**2).tolist() == [9.0, 4.0]
+    assert (2**a).tolist() == [0.125, 4.0]
+    assert (a % 2).tolist() == [1.0, 0.0]
+    assert (7 % i).tolist() == [1, -3]
+    assert (i // 4).tolist() == [1, -2]
+    assert (13 // i).tolist() == [2, -3]
+    assert abs(i).tolist() == [6, 5]
+    assert (i & 3).tolist() == [2, 3]
+    assert (1 | i).tolist() == [7, -5]
+    assert (i ^ i).tolist() == [0, 0]
+    assert (~i).tolist() == [-7, 4]
+    assert (i << 1).tolist() == [12, -10]
+    assert (1 << ctx.tensor(np.array([3, 32], np.int32))).tolist() == [8, 0]
+    assert (i >> 1).tolist() == [3, -3]
+    inside = (a > -5.0) & ~(a > 0.0)
+    assert inside.tolist() == [True, False]
+    with pytest.raises(TypeError):
+        _ = a ** "text"  # type: ignore[operator]
 
 
 def test_tensors_are_told_apart_by_identity(ctx: wia.Context) -> None:

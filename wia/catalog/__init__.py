@@ -28,19 +28,31 @@ from ._samples import input_dtypes, make_inputs, sample_values
 from ._tolerance import allowed_error
 
 _MODULES = (
+    "activations",
     "arg",
+    "arithmetic",
+    "bits",
+    "bounds",
     "compare",
     "conv",
+    "division",
     "elementwise",
     "functions",
+    "gated",
+    "kinds",
     "linear",
+    "logic",
     "move",
     "norm",
     "norms",
     "pool",
+    "powers",
     "reduce",
+    "rounding",
     "scan",
     "shape",
+    "special",
+    "trigonometry",
 )
 """The modules with entries; each has them in its OPERATIONS."""
 

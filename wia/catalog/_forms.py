@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from ._cost import per_output
@@ -28,9 +29,24 @@ PAIR = (
     Operand(name="b", summary="Broadcasts with a, by numpy's rules."),
 )
 BOTH = Operand(name="output", summary="The shape of both together.")
+TOGETHER = Operand(name="output", summary="The shape of all together.")
+TRUTH = Operand(name="output", summary="bool; the shape of input.")
+TRUTH_OF_BOTH = Operand(name="output", summary="bool; the shape of both together.")
+
+
+def broadcasting(first: str, *others: str) -> tuple[Operand, ...]:
+    """Inputs of these names that broadcast."""
+    summary = f"Broadcasts with {first}, by numpy's rules."
+    return (
+        Operand(name=first, summary="Any shape."),
+        *(Operand(name=name, summary=summary) for name in others),
+    )
+
 
 INT32_FOR_INT8 = (("int8", "int32"), ("uint8", "int32"))
 """Operand.dtype_for of a bias that is added to a sum of products."""
+
+NUMBERS = (*FLOATS, *INTEGERS)
 
 # -- attributes ------------------------------------------------------------------------------------
 
@@ -120,6 +136,16 @@ def roundings(semantics: Any, count: int, what: str) -> Tolerance:
     )
 
 
+def relative(count: int, words: str, what: str, magnitude: Any) -> Tolerance:
+    """So many roundings in the accumulator, relative to something else: the result may cancel."""
+    return Tolerance(
+        ulps=1.0,
+        length=lambda shapes, values: count,
+        magnitude=magnitude,
+        reason=f"{words} in the accumulator, relative to {what}, and one of the result.",
+    )
+
+
 # -- samples ---------------------------------------------------------------------------------------
 
 UNARY_SAMPLES = (
@@ -139,6 +165,21 @@ PAIR_SAMPLES = (
     Sample(shapes=((2, 3, 5), (2, 3, 5)), fills=("special", "special")),
     Sample(shapes=((9, 7), (9, 7)), fills=("wide", "wide")),
 )
+
+TRIPLE_SAMPLES = (
+    Sample(shapes=((8,), (8,), (8,))),
+    Sample(shapes=((), (), ())),
+    Sample(shapes=((3, 1, 33), (2, 1), (33,))),
+    Sample(shapes=((0, 4), (4,), ())),
+    Sample(shapes=((2, 3, 5),) * 3, fills=("special",) * 3),
+    Sample(shapes=((9, 7),) * 3, fills=("wide",) * 3),
+)
+
+
+def valued(samples: tuple[Sample, ...], **values: Any) -> tuple[Sample, ...]:
+    """Samples with other values than the defaults."""
+    return tuple(replace(sample, values=values) for sample in samples)
+
 
 # -- semantics -------------------------------------------------------------------------------------
 
@@ -182,7 +223,7 @@ def binary(
     given: dict[str, Any] = {
         "inputs": PAIR,
         "outputs": (BOTH,),
-        "dtypes": (*FLOATS, *INTEGERS),
+        "dtypes": NUMBERS,
         "samples": PAIR_SAMPLES,
         "family": "elementwise",
         "flops": per_output(),

@@ -7,6 +7,8 @@ accumulating in int32.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 _STEP_ELEMENTS = 1 << 16
@@ -47,9 +49,10 @@ def widen(np: Any, array: Any) -> Any:
     """The array in the dtype to compute in, row-major: float64, complex128, int64 or uint64."""
     if not is_integer(array.dtype):
         wide = np.complex128 if array.dtype.kind == "c" else np.float64
-        return np.asarray(array, dtype=wide, order="C")
-    wide = np.uint64 if is_unsigned(array.dtype) else np.int64
-    return np.asarray(array, dtype=wide, order="C")
+    else:
+        wide = np.uint64 if is_unsigned(array.dtype) else np.int64
+    # A single element counts as row-major under any stride, but numpy takes other loops for some.
+    return np.array(array, wide, order="C", copy=True if array.size == 1 else None)
 
 
 def narrow(np: Any, array: Any, dtype: Any) -> Any:
@@ -111,3 +114,23 @@ def scale(np: Any, factor: float, array: Any, name: str) -> Any:
 def lowest(np: Any, dtype: Any) -> Any:
     """The value below all others, as a wide scalar."""
     return np.iinfo(dtype).min if is_integer(dtype) else -np.inf
+
+
+def each(np: Any, function: Callable[..., float], *arrays: Any, undefined: float = math.nan) -> Any:
+    """A function of Python floats on each element, in float64.
+
+    Where it raises ValueError, as those of math do outside of their domain, the result is
+    ``undefined``; where it overflows, infinite.
+    """
+
+    def call(*values: float) -> float:
+        try:
+            return function(*values)
+        except ValueError:
+            return math.nan if any(map(math.isnan, values)) else undefined
+        except OverflowError:
+            return math.inf
+
+    wide = np.broadcast_arrays(*(widen(np, array) for array in arrays))
+    flat = zip(*(array.ravel().tolist() for array in wide), strict=True)
+    return np.array([call(*values) for values in flat], np.float64).reshape(wide[0].shape)
