@@ -23,6 +23,7 @@ typedef struct transfer_t {
   unsigned char pattern[16];
   wia__allocation_t *allocations[MAX_ALLOCATIONS]; /* once queued: with references and uses */
   uint32_t allocation_count;
+  wia_driver_stream_t stream; /* the driver's own that it goes on; NULL: complete on return */
 } transfer_t;
 
 /* -- doing it ------------------------------------------------------------------------------------ */
@@ -37,11 +38,14 @@ static wia_operand_t moved(wia_operand_t operand, uint64_t bytes) {
   return operand;
 }
 
-static wia_status_t call_copy(wia__device_t *device, const wia_copy_t *copies, uint32_t count) {
+static wia_status_t call_copy(const transfer_t *t, wia__device_t *device, const wia_copy_t *copies,
+                              uint32_t count) {
   wia_error_t error;
   wia__init_error(&error);
   wia__lock_device(device);
-  const wia_status_t status = device->table->copy(device->handle, copies, count, &error);
+  const wia_status_t status = t->stream
+                                  ? device->table->streams->copy(t->stream, copies, count, &error)
+                                  : device->table->copy(device->handle, copies, count, &error);
   wia__unlock_device(device);
   if (status)
     return wia__take_error(&error, status, device->driver->name, "a copy on %s", device->name);
@@ -58,8 +62,8 @@ static wia_status_t copy_between(const transfer_t *t) {
     const uint64_t part = t->size - at < STAGING_SIZE ? t->size - at : STAGING_SIZE;
     const wia_copy_t down = {moved(t->source, at), host_operand(staging), part};
     const wia_copy_t up = {host_operand(staging), moved(t->destination, at), part};
-    status = call_copy(t->source_device, &down, 1);
-    if (!status) status = call_copy(t->destination_device, &up, 1);
+    status = call_copy(t, t->source_device, &down, 1);
+    if (!status) status = call_copy(t, t->destination_device, &up, 1);
   }
   free(staging);
   return status;
@@ -67,12 +71,15 @@ static wia_status_t copy_between(const transfer_t *t) {
 
 static wia_status_t fill(const transfer_t *t) {
   wia__device_t *device = t->destination_device;
-  if (device->table->fill) {
+  if (t->stream || device->table->fill) {
     wia_error_t error;
     wia__init_error(&error);
     wia__lock_device(device);
-    const wia_status_t status = device->table->fill(device->handle, &t->destination, t->size,
-                                                    t->pattern, t->pattern_size, &error);
+    const wia_status_t status =
+        t->stream ? device->table->streams->fill(t->stream, &t->destination, t->size, t->pattern,
+                                                 t->pattern_size, &error)
+                  : device->table->fill(device->handle, &t->destination, t->size, t->pattern,
+                                        t->pattern_size, &error);
     wia__unlock_device(device);
     if (status)
       return wia__take_error(&error, status, device->driver->name, "a fill on %s", device->name);
@@ -88,7 +95,7 @@ static wia_status_t fill(const transfer_t *t) {
   for (uint64_t at = 0; at < t->size && !status; at += block) {
     const wia_copy_t up = {host_operand(staging), moved(t->destination, at),
                            t->size - at < block ? t->size - at : block};
-    status = call_copy(device, &up, 1);
+    status = call_copy(t, device, &up, 1);
   }
   free(staging);
   return status;
@@ -105,7 +112,7 @@ static wia_status_t copy_strided(const transfer_t *t) {
   wia__device_t *device = write ? t->destination_device : t->source_device;
   if (layout->contiguous) {
     const wia_copy_t whole = {t->source, t->destination, t->size};
-    return call_copy(device, &whole, 1);
+    return call_copy(t, device, &whole, 1);
   }
   uint32_t outer = layout->rank;
   uint64_t run = 1;
@@ -124,7 +131,7 @@ static wia_status_t copy_strided(const transfer_t *t) {
     batch[count++] =
         write ? (wia_copy_t){here, there, run_size} : (wia_copy_t){there, here, run_size};
     if (count == COPY_BATCH || at + run_size == t->size) {
-      status = call_copy(device, batch, count);
+      status = call_copy(t, device, batch, count);
       count = 0;
     }
     for (uint32_t i = outer; i-- > 0 && ++index[i] == layout->shape[i];) index[i] = 0;
@@ -143,13 +150,29 @@ static wia_status_t perform(const transfer_t *t) {
     if (t->destination_device && t->source_device && t->destination_device != t->source_device)
       return copy_between(t);
     const wia_copy_t whole = {t->source, t->destination, t->size};
-    return call_copy(t->destination_device ? t->destination_device : t->source_device, &whole, 1);
+    return call_copy(t, t->destination_device ? t->destination_device : t->source_device, &whole,
+                     1);
   }
 }
 
 /* -- now or later -------------------------------------------------------------------------------- */
 
 static wia_status_t run_transfer(wia__item_t *item) { return perform((transfer_t *)item); }
+
+static wia_status_t submit_transfer(wia__item_t *item, wia_driver_stream_t stream) {
+  transfer_t *t = (transfer_t *)item;
+  t->stream = stream;
+  return perform(t);
+}
+
+/* Whether streams of the driver take it. */
+static bool is_submittable(const transfer_t *t, const wia__device_t *device) {
+  const wia_driver_streams_t *streams = device->table->streams;
+  if (!streams) return false;
+  if (t->action == FILL) return streams->fill != NULL;
+  return streams->copy &&
+         (!t->destination_device || !t->source_device || t->destination_device == t->source_device);
+}
 
 static void end_transfer(wia__item_t *item, wia_status_t status, const wia__failure_t *failure) {
   transfer_t *t = (transfer_t *)item;
@@ -184,7 +207,10 @@ static wia_status_t enqueue_transfer(const transfer_t *t, wia_stream_t *stream) 
   transfer_t *queued = malloc(sizeof *queued);
   if (!queued) return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no memory for queued work");
   *queued = *t;
-  queued->item = (wia__item_t){.run = run_transfer, .end = end_transfer};
+  queued->item = (wia__item_t){.run = run_transfer,
+                               .submit = is_submittable(t, device) ? submit_transfer : NULL,
+                               .end = end_transfer,
+                               .what = t->action == FILL ? "a fill" : "a copy"};
   queued->allocation_count = 0;
   if (queued->layout) wia__retain(&queued->layout->object);
   for (uint32_t i = 0; i < t->allocation_count && !status; i++) {

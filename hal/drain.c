@@ -7,27 +7,33 @@
 /* Fails what is queued and what waits for a point; the running item goes on. Under the queue's mutex.
  * The worker then ends each item with the failure. */
 static void cancel(wia__queue_t *queue, const char *why) {
-  if (queue->failure.status || (!queue->first && !queue->waiting)) return;
+  if (queue->failure.status) return;
+  uint64_t sequence = wia__cancel_submitted(queue, why);
+  if (!sequence && queue->waiting) sequence = queue->taken;
+  if (!sequence && queue->first) sequence = queue->first->sequence;
+  if (!sequence) return;
   const wia__failure_t failure = {.status = WIA_STATUS_CANCELLED,
                                   .function = (char *)(uintptr_t)wia__thread()->function,
                                   .message = (char *)(uintptr_t)why};
-  wia__copy_failure(&queue->failure, &failure);
-  queue->failed_sequence =
-      queue->waiting ? atomic_load(&queue->completed) + 1 : queue->first->sequence;
+  if (!queue->failure.status) { /* a driver that was asked may have told of it by now */
+    wia__copy_failure(&queue->failure, &failure);
+    queue->failed_sequence = sequence;
+  }
   queue->interrupted = true;
   pthread_cond_signal(&queue->work);
+  if (queue->native) wia__advance(queue);
 }
 
 wia_status_t wia__cancel_queue(wia__queue_t *queue) {
   pthread_mutex_lock(&queue->mutex);
   cancel(queue, "the stream was cancelled");
-  pthread_mutex_unlock(&queue->mutex);
+  wia__unlock_queue(queue);
   return WIA_STATUS_OK;
 }
 
 wia_status_t wia__reset_queue(wia__queue_t *queue) {
   wia__thread_t *self = wia__thread();
-  const wia_status_t status = wia__check_waiter(queue, wia__last_sequence(queue));
+  wia_status_t status = wia__check_waiter(queue, wia__last_sequence(queue));
   if (status) return status;
   wia__retain_queue(queue);
   wia__leave(self);
@@ -35,14 +41,17 @@ wia_status_t wia__reset_queue(wia__queue_t *queue) {
   queue->resets++;
   cancel(queue, "the stream was reset");
   wia__await_sequence(queue, queue->enqueued, -1);
-  wia__free_failure(&queue->failure);
-  queue->failed_sequence = 0;
-  queue->interrupted = false;
+  if (queue->native) status = wia__renew_stream(queue);
+  if (!status) {
+    wia__free_failure(&queue->failure);
+    queue->failed_sequence = 0;
+    queue->interrupted = false;
+  }
   queue->resets--;
-  pthread_mutex_unlock(&queue->mutex);
+  wia__unlock_queue(queue);
   wia__rejoin(self);
   wia__release_queue(queue);
-  return WIA_STATUS_OK;
+  return status;
 }
 
 /* -- all queues of a device ---------------------------------------------------------------------- */
@@ -124,7 +133,7 @@ wia_status_t wia__stop_streams(int64_t timeout_ns) {
     const bool mine = atomic_load(&queue->worker) == wia__thread(); /* exit() inside a function */
     in_time &= mine || wia__await_sequence(queue, queue->enqueued, deadline_ns);
     pthread_cond_signal(&queue->work);
-    pthread_mutex_unlock(&queue->mutex);
+    wia__unlock_queue(queue);
     wia__release_queue(queue);
   }
   return in_time ? WIA_STATUS_OK : WIA_STATUS_DEADLINE_EXCEEDED;

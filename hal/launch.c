@@ -49,6 +49,14 @@ static wia_status_t take_scratch(wia__plan_t *plan, wia__allocation_t **out_scra
   return make_scratch(plan, out_scratch);
 }
 
+/* Where it belongs, if anywhere; NULL does nothing. */
+static void give_scratch(wia__allocation_t *scratch, _Atomic(wia__allocation_t *) *place) {
+  if (place)
+    atomic_store_explicit(place, scratch, memory_order_release);
+  else
+    wia__free_scratch(scratch);
+}
+
 /* -- now ----------------------------------------------------------------------------------------- */
 
 static wia_status_t call_locked(wia__plan_t *plan, const wia_kernel_args_t *args) {
@@ -71,10 +79,22 @@ static wia_status_t call_with_care(wia__plan_t *plan, wia_kernel_args_t *args) {
   if (status) return wia__save_error(args->out_error, status);
   args->workspace = scratch->memory;
   status = call_locked(plan, args);
-  if (place)
-    atomic_store_explicit(place, scratch, memory_order_release);
-  else
-    wia__free_scratch(scratch);
+  give_scratch(scratch, place);
+  return status;
+}
+
+/* The error of a launch, which is over. */
+static inline wia_status_t finish(const wia__plan_t *plan, const char *name, wia_error_t *error,
+                                  wia_status_t status) {
+  if (__builtin_expect(status == WIA_STATUS_OK, 1)) {
+    if (__builtin_expect(atomic_load_explicit(&wia__text_count, memory_order_relaxed) != 0, 0))
+      wia__drop_error(error);
+    return status;
+  }
+  if (!plan->steps)
+    return wia__take_error(error, status, plan->device->driver->name, "%s on %s", name,
+                           plan->device->name);
+  wia__drop_error(error); /* the step that failed is the last error already */
   return status;
 }
 
@@ -89,16 +109,7 @@ static inline wia_status_t launch_operands(wia__plan_t *plan, const char *name,
   args.out_error = &error;
   const wia_status_t status =
       plan->plain ? plan->kernel.fn(plan->kernel.state, &args) : call_with_care(plan, &args);
-  if (__builtin_expect(status == WIA_STATUS_OK, 1)) {
-    if (__builtin_expect(atomic_load_explicit(&wia__text_count, memory_order_relaxed) != 0, 0))
-      wia__drop_error(&error);
-    return status;
-  }
-  if (!plan->steps)
-    return wia__take_error(&error, status, plan->device->driver->name, "%s on %s", name,
-                           plan->device->name);
-  wia__drop_error(&error); /* the step that failed is the last error already */
-  return status;
+  return finish(plan, name, &error, status);
 }
 
 wia_status_t wia__launch(wia__plan_t *plan, const wia__tensor_t *const *tensors,
@@ -124,7 +135,9 @@ wia_status_t wia__launch_step(wia__plan_t *plan, const char *name, const wia_ope
 
 typedef struct launch_t {
   wia__item_t item;
-  wia__plan_t *plan; /* with a reference, which pins the layouts */
+  wia__plan_t *plan;          /* with a reference, which pins the layouts */
+  wia__allocation_t *scratch; /* of a submitted launch, and where it belongs */
+  _Atomic(wia__allocation_t *) *scratch_place;
   wia_scalar_t scalars[WIA__MAX_SCALARS];
   wia__tensor_t tensors[]; /* copies: their allocations with a use, which keeps them alive */
 } launch_t;
@@ -156,10 +169,37 @@ static wia_status_t run_launch(wia__item_t *item) {
   return wia__launch(plan, tensors, launch->scalars);
 }
 
+/* On a stream of the driver's: the kernel enqueues itself there. */
+static wia_status_t submit_launch(wia__item_t *item, wia_driver_stream_t stream) {
+  launch_t *launch = (launch_t *)item;
+  wia__plan_t *plan = launch->plan;
+  if (plan->writes_nothing) return WIA_STATUS_OK;
+  wia_operand_t operands[WIA_MAX_OPERANDS];
+  wia_error_t error;
+  wia__init_error(&error);
+  wia_kernel_args_t args = plan->args;
+  for (uint32_t i = 0; i < plan->input_count + plan->output_count; i++)
+    operands[i] = plan->layouts[i] ? launch->tensors[i].operand : (wia_operand_t){0};
+  args.operands = operands;
+  args.scalars = launch->scalars;
+  args.stream = stream;
+  args.out_error = &error;
+  if (plan->kernel.workspace_size) {
+    const wia_status_t status = take_scratch(plan, &launch->scratch, &launch->scratch_place);
+    if (status) {
+      launch->scratch_place = NULL;
+      return status;
+    }
+    args.workspace = launch->scratch->memory;
+  }
+  return finish(plan, plan->name, &error, call_locked(plan, &args));
+}
+
 static void end_launch(wia__item_t *item, wia_status_t status, const wia__failure_t *failure) {
   launch_t *launch = (launch_t *)item;
   (void)status;
   (void)failure;
+  give_scratch(launch->scratch, launch->scratch_place);
   const uint32_t count = launch->plan->input_count + launch->plan->output_count;
   for (uint32_t i = 0; i < count; i++) {
     if (launch->tensors[i].allocation) wia__end_use(launch->tensors[i].allocation);
@@ -183,8 +223,12 @@ wia_status_t wia__launch_on(wia__plan_t *plan, const wia__tensor_t *const *tenso
   const uint32_t count = plan->input_count + plan->output_count;
   launch_t *launch = make_launch(count);
   if (!launch) return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no memory for queued work");
-  launch->item = (wia__item_t){.run = run_launch, .end = end_launch};
+  launch->item = (wia__item_t){.run = run_launch, .end = end_launch, .what = plan->name};
+  if (plan->device->table->streams && plan->kernel.flags & WIA_KERNEL_ASYNC)
+    launch->item.submit = submit_launch;
   launch->plan = plan;
+  launch->scratch = NULL;
+  launch->scratch_place = NULL;
   wia__retain(&plan->object);
   if (plan->scalar_count) memcpy(launch->scalars, scalars, plan->scalar_count * sizeof *scalars);
   wia_status_t status = WIA_STATUS_OK;

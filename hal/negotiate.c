@@ -190,6 +190,14 @@ static bool has_entry(const wia_driver_t *table, size_t offset) {
   return entry != NULL;
 }
 
+static const uint32_t FIRST_STREAMS_SIZE = offsetof(wia_driver_streams_t, copy);
+
+/* NULL also for a table that ends before. */
+static const wia_driver_streams_t *streams_of(const wia_driver_t *table) {
+  const size_t end = offsetof(wia_driver_t, streams) + sizeof table->streams;
+  return table->struct_size >= end ? table->streams : NULL;
+}
+
 bool wia__has_name(const wia_driver_t *table) {
   return table != NULL && table->struct_size >= FIRST_SIZE && wia__is_driver_name(table->name);
 }
@@ -217,6 +225,22 @@ wia_status_t wia__check_table(const wia_driver_t *table, uint32_t minor,
       return explain(invalid, out_message,
                      "the table of driver \"%s\" has NULL for %s, which is required", table->name,
                      required[i].name);
+  const wia_driver_streams_t *streams = streams_of(table);
+  if (streams == NULL) return WIA_STATUS_OK;
+  if (streams->struct_size < FIRST_STREAMS_SIZE)
+    return explain(WIA_STATUS_INCOMPATIBLE, out_message,
+                   "the streams of driver \"%s\" have struct_size %u; expected at least %u, up to "
+                   "and including signal: set it to sizeof(wia_driver_streams_t)",
+                   table->name, streams->struct_size, FIRST_STREAMS_SIZE);
+  if (streams->create == NULL || streams->destroy == NULL || streams->signal == NULL)
+    return explain(invalid, out_message,
+                   "the streams of driver \"%s\" have NULL for create, destroy or signal, which "
+                   "are required",
+                   table->name);
+  if (streams->least_priority < 0)
+    return explain(invalid, out_message,
+                   "the streams of driver \"%s\" have least_priority %d; expected 0 or more",
+                   table->name, (int)streams->least_priority);
   return WIA_STATUS_OK;
 }
 
@@ -227,6 +251,13 @@ wia__driver_t *wia__adopt_table(const wia_driver_t *table) {
   memcpy(&driver->table, table, table->struct_size < ours ? table->struct_size : ours);
   memcpy(driver->name, table->name, strlen(table->name) + 1);
   driver->table.struct_size = ours;
+  const wia_driver_streams_t *streams = streams_of(table);
+  if (streams != NULL) {
+    const uint32_t size = sizeof driver->streams;
+    memcpy(&driver->streams, streams, streams->struct_size < size ? streams->struct_size : size);
+    driver->streams.struct_size = size;
+    driver->table.streams = &driver->streams;
+  }
   if (driver->table.version == NULL) driver->table.version = "";
   if (driver->table.vendor == NULL) driver->table.vendor = "";
   driver->slot = -1;

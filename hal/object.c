@@ -21,6 +21,7 @@ static uint32_t first_free = UINT32_MAX, last_free = UINT32_MAX; /* a queue: reu
 _Thread_local wia__thread_t *wia__thread_self __attribute__((tls_model("initial-exec")));
 _Atomic uint64_t wia__epoch = 1;
 _Atomic uint32_t wia__retired_count;
+static _Atomic uint32_t left_over; /* 1: by a thread that deferred */
 
 static _Atomic(wia__thread_t *) threads;
 static _Atomic uint32_t thread_count;
@@ -117,9 +118,16 @@ void wia__retire(wia__object_t *object) {
   retired = object;
   atomic_fetch_add_explicit(&wia__retired_count, 1, memory_order_relaxed);
   pthread_mutex_unlock(&retired_mutex);
+  if (self->deferring) {
+    atomic_store_explicit(&left_over, 1, memory_order_relaxed);
+    return;
+  }
   self->retires = 1;
   if (self->depth == 0) wia__collect();
 }
+
+void wia__defer_collecting(void) { wia__thread()->deferring++; }
+void wia__end_deferring(void) { wia__thread()->deferring--; }
 
 static uint64_t oldest_epoch(void) {
   uint64_t oldest = UINT64_MAX;
@@ -152,9 +160,11 @@ static wia__object_t *take_reclaimable(void) {
 
 void wia__collect(void) {
   wia__thread_t *self = wia__thread();
+  if (self->deferring) return;
   if (self->collecting) return; /* a destroy that releases more: the loop below takes it up */
   self->collecting = 1;
   self->retires = 0;
+  atomic_store_explicit(&left_over, 0, memory_order_relaxed);
   for (wia__object_t *ready; (ready = take_reclaimable());) {
     while (ready) {
       wia__object_t *object = ready;
@@ -166,7 +176,9 @@ void wia__collect(void) {
 }
 
 void wia__collect_some(wia__thread_t *self) {
-  if (self->retires || (++self->exits & 63) == 0) wia__collect();
+  if (self->retires || atomic_load_explicit(&left_over, memory_order_relaxed) ||
+      (++self->exits & 63) == 0)
+    wia__collect();
 }
 
 /* -- handles ------------------------------------------------------------------------------------- */

@@ -40,6 +40,7 @@ typedef struct wia__thread_t {
   uint32_t exits;
   uint32_t retires; /* 1: this thread retired something since it last collected */
   uint32_t collecting;
+  uint32_t deferring;   /* while above 0 this thread destroys nothing: others do */
   uint64_t left;        /* a bit for each wia__leave without its wia__rejoin: whether it left */
   uint32_t number;      /* small, differs between threads */
   const char *function; /* the public function that the thread is in */
@@ -73,6 +74,9 @@ static inline wia__thread_t *wia__enter(const char *function) {
   }
   return self;
 }
+/* Around what must not destroy anything, although it may give up last references. They nest. */
+void wia__defer_collecting(void);
+void wia__end_deferring(void);
 /* Destroys what nobody can be using any more. wia__collect_some: unless others should do it. */
 void wia__collect(void);
 void wia__collect_some(wia__thread_t *self);

@@ -16,6 +16,7 @@ enum { EXIT_TIMEOUT_S = 10 };
 
 static void destroy_queue(wia__object_t *object) {
   wia__queue_t *queue = (wia__queue_t *)object;
+  if (queue->stream) wia__destroy_stream(queue);
   wia__free_failure(&queue->failure);
   pthread_cond_destroy(&queue->work);
   pthread_cond_destroy(&queue->done);
@@ -26,6 +27,11 @@ static void destroy_queue(wia__object_t *object) {
 void wia__retain_queue(wia__queue_t *queue) { wia__retain(&queue->object); }
 void wia__release_queue(wia__queue_t *queue) { wia__release(&queue->object); }
 wia__device_t *wia__queue_device(const wia__queue_t *queue) { return queue->device; }
+
+int32_t wia__least_priority(const wia__device_t *device) {
+  const wia_driver_streams_t *streams = device->table->streams;
+  return streams ? streams->least_priority : WIA__PRIORITY_LEAST;
+}
 
 static void link_queue(wia__queue_t *queue) {
   queue->previous_queue = NULL;
@@ -44,11 +50,22 @@ static void unlink_queue(wia__queue_t *queue) {
   pthread_mutex_unlock(&wia__queues_mutex);
 }
 
+void wia__unlock_queue(wia__queue_t *queue) {
+  const bool ends =
+      queue->native && queue->closed && !queue->over &&
+      atomic_load_explicit(&queue->completed, memory_order_relaxed) == queue->enqueued;
+  if (ends) queue->over = true;
+  pthread_mutex_unlock(&queue->mutex);
+  if (!ends) return;
+  unlink_queue(queue);
+  wia__release_queue(queue);
+}
+
 /* -- the worker ---------------------------------------------------------------------------------- */
 
-/* Waits until the point of the item is finished. Under the queue's mutex: wia__wake_queue takes it, so
- * a point that finishes between the look at its state and the wait is not missed. */
-static wia_status_t await_point(wia__queue_t *queue, wia__item_t *item) {
+/* wia__wake_queue takes the mutex, so a point that finishes between the look at its state and the wait is
+ * not missed. */
+wia_status_t wia__await_point(wia__queue_t *queue, wia__item_t *item) {
   const bool subscribed = wia__subscribe(item->wait_for, queue);
   queue->waiting = true;
   while (!queue->interrupted && wia__point_state(item->wait_for) == WIA_EVENT_PENDING)
@@ -66,8 +83,9 @@ static void run_item(wia__queue_t *queue, wia__item_t *item) {
   const uint64_t sequence = item->sequence;
   wia_status_t status = queue->failure.status;
   queue->running = true;
+  queue->taken = sequence;
   wia__thread()->function = item->function;
-  if (!status && item->wait_for) status = await_point(queue, item);
+  if (!status && item->wait_for) status = wia__await_point(queue, item);
   const wia__failure_t *known = queue->failure.status ? &queue->failure : NULL;
   pthread_mutex_unlock(&queue->mutex);
   wia__failure_t fresh = {0};
@@ -90,12 +108,16 @@ static void *work(void *argument) {
   atomic_store(&queue->worker, wia__thread());
   if (queue->priority) wia__lower_priority(queue->priority);
   pthread_mutex_lock(&queue->mutex);
+  if (queue->native) {
+    wia__work_for_native(queue);
+    atomic_store(&queue->worker, NULL);
+    wia__unlock_queue(queue);
+    wia__release_queue(queue);
+    return NULL;
+  }
   for (;;) {
-    wia__item_t *item = queue->first;
-    if (item) {
-      queue->first = item->next;
-      if (!queue->first) queue->last = &queue->first;
-      run_item(queue, item);
+    if (queue->first) {
+      run_item(queue, wia__take_first(queue));
     } else if (queue->closed || queue->stopped) {
       break;
     } else {
@@ -124,6 +146,30 @@ void wia__wake_queue(wia__queue_t *queue) {
 static void stop_at_exit(void) { wia__stop_streams(EXIT_TIMEOUT_S * INT64_C(1000000000)); }
 static void register_exit(void) { atexit(stop_at_exit); }
 
+wia_status_t wia__start_worker(wia__queue_t *queue) {
+  wia__retain_queue(queue); /* the worker's */
+  const int error = wia__start_thread(work, queue, "wia stream");
+  if (!error) return WIA_STATUS_OK;
+  wia__release_queue(queue);
+  return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED,
+                   "no thread for a stream can be started (error %d)", error);
+}
+
+/* Puts the queue among the others, with a reference until it ends. */
+static wia_status_t start_queue(wia__queue_t *queue) {
+  pthread_mutex_lock(&wia__queues_mutex);
+  wia_status_t status = WIA_STATUS_OK;
+  if (wia__queues_stopping)
+    status = wia__fail(WIA_STATUS_UNAVAILABLE, "the process is ending");
+  else if (queue->native)
+    wia__retain_queue(queue);
+  else
+    status = wia__start_worker(queue);
+  if (!status) link_queue(queue);
+  pthread_mutex_unlock(&wia__queues_mutex);
+  return status;
+}
+
 wia_status_t wia__create_queue(wia__device_t *device, int32_t priority, wia__queue_t **out_queue) {
   pthread_once(&exit_once, register_exit);
   wia__queue_t *queue = calloc(1, sizeof *queue);
@@ -137,27 +183,23 @@ wia_status_t wia__create_queue(wia__device_t *device, int32_t priority, wia__que
   queue->device = device;
   queue->priority = priority;
   queue->last = &queue->first;
-  wia__retain_queue(queue); /* the worker's */
-  pthread_mutex_lock(&wia__queues_mutex);
-  const bool refused = wia__queues_stopping;
-  const int error = refused ? 0 : wia__start_thread(work, queue, "wia stream");
-  if (!refused && !error) link_queue(queue);
-  pthread_mutex_unlock(&wia__queues_mutex);
-  if (!refused && !error) {
+  queue->flight_end = &queue->flight;
+  queue->native = device->table->streams != NULL;
+  wia_status_t status = WIA_STATUS_OK;
+  if (queue->native) status = wia__create_stream(queue, &queue->stream);
+  if (!status) status = start_queue(queue);
+  if (status)
+    destroy_queue(&queue->object);
+  else
     *out_queue = queue;
-    return WIA_STATUS_OK;
-  }
-  destroy_queue(&queue->object);
-  if (refused) return wia__fail(WIA_STATUS_UNAVAILABLE, "the process is ending");
-  return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED,
-                   "no thread for a stream can be started (error %d)", error);
+  return status;
 }
 
 void wia__close_queue(wia__queue_t *queue) {
   pthread_mutex_lock(&queue->mutex);
   queue->closed = true;
   pthread_cond_signal(&queue->work);
-  pthread_mutex_unlock(&queue->mutex);
+  wia__unlock_queue(queue);
 }
 
 /* -- enqueue and wait ---------------------------------------------------------------------------- */
@@ -175,20 +217,21 @@ wia_status_t wia__enqueue(wia__queue_t *queue, wia__item_t *item,
     status = wia__fail(WIA_STATUS_UNAVAILABLE, "the process is ending");
   else if (queue->resets)
     status = wia__fail(WIA_STATUS_CANCELLED, "the stream is being reset by another thread");
-  else if (mark)
-    status = mark(item, queue, queue->enqueued + 1);
+  else if (queue->native && !queue->has_worker && !wia__can_pass(queue, item))
+    queue->has_worker = !(status = wia__start_worker(queue));
+  if (!status && mark) status = mark(item, queue, queue->enqueued + 1);
   if (!status) {
     item->sequence = ++queue->enqueued;
     item->function = wia__thread()->function;
-    item->next = NULL;
-    *queue->last = item;
-    queue->last = &item->next;
-    if (queue->idle) {
+    wia__append(&queue->last, item);
+    if (queue->native) {
+      wia__advance(queue);
+    } else if (queue->idle) {
       queue->idle = false; /* one wake is enough */
       pthread_cond_signal(&queue->work);
     }
   }
-  pthread_mutex_unlock(&queue->mutex);
+  wia__unlock_queue(queue);
   if (status) item->end(item, status, NULL);
   return status;
 }
@@ -207,7 +250,9 @@ bool wia__await_sequence(wia__queue_t *queue, uint64_t sequence, int64_t deadlin
 }
 
 wia_status_t wia__check_waiter(const wia__queue_t *queue, uint64_t sequence) {
-  if (wia__is_done(queue, sequence) || atomic_load(&queue->worker) != wia__thread())
+  const wia__thread_t *self = wia__thread();
+  if (wia__is_done(queue, sequence) ||
+      (atomic_load(&queue->worker) != self && atomic_load(&queue->completer) != self))
     return WIA_STATUS_OK;
   return wia__fail(WIA_STATUS_FAILED_PRECONDITION,
                    "a function that a stream runs would wait for that stream, and so for itself");

@@ -35,11 +35,12 @@ static wia_status_t create_stream(wia_stream_t **out_stream, wia_context_t *cont
       wia__read_struct(given, &config, sizeof config, sizeof config, "WIA_STREAM_CONFIG_INIT");
   if (!status) status = wia__context_device(context, &device);
   if (status) return status;
-  if (config.priority < 0 || config.priority > WIA__PRIORITY_LEAST)
+  const int32_t least = wia__least_priority(device);
+  if (config.priority < 0 || config.priority > least)
     return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
                      "priority is %d; expected 0, the highest, to %d "
                      "(wia_get_stream_priority_range)",
-                     (int)config.priority, WIA__PRIORITY_LEAST);
+                     (int)config.priority, (int)least);
   stream_t *stream = calloc(1, sizeof *stream);
   if (!stream) return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no memory for a stream");
   status = wia__create_queue(device, config.priority, &stream->queue);
@@ -71,7 +72,7 @@ static wia_status_t get_stream_priority_range(int32_t device_id, int32_t *out_le
   wia__device_t *device = NULL;
   const wia_status_t status = wia__get_device(device_id, &device);
   if (status) return status;
-  *out_least = WIA__PRIORITY_LEAST;
+  *out_least = wia__least_priority(device);
   *out_greatest = 0;
   return WIA_STATUS_OK;
 }

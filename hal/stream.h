@@ -16,6 +16,11 @@ struct wia__item_t {
   const char *function;   /* the public one that enqueued it: what it fails with names it */
   wia__point_t *wait_for; /* NULL, or the item is done when this point is; holds a reference */
   wia_status_t (*run)(wia__item_t *item); /* on the worker; sets the last error */
+  /* Instead of run, if not NULL: hands it to the driver's own queue (submit.c). Only where the stream's
+   * device has one. */
+  wia_status_t (*submit)(wia__item_t *item, wia_driver_stream_t stream);
+  const char *what; /* with submit: for messages, "matmul"; good until end */
+  bool submitted;   /* the driver has it and will tell when it is done */
   /* Called once, ran or not, and frees the item. status: of the run, or why it did not run, and then
    * failure (which may be NULL) tells more. */
   void (*end)(wia__item_t *item, wia_status_t status, const wia__failure_t *failure);
@@ -38,6 +43,8 @@ wia_status_t wia__synchronize_queues(const wia__device_t *device, int64_t timeou
 void wia__retain_queue(wia__queue_t *queue);
 void wia__release_queue(wia__queue_t *queue);
 wia__device_t *wia__queue_device(const wia__queue_t *queue);
+/* Of the streams of a device: from 0 to this. */
+int32_t wia__least_priority(const wia__device_t *device);
 
 /* Appends an item, which the queue owns from here on, also on failure. Before, under the queue's
  * mutex, `mark` is called with the sequence that the item gets; NULL for none. Fails with the queue's

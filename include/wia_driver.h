@@ -26,7 +26,6 @@ enum { WIA_DRIVER_ABI_MAJOR = 1, WIA_DRIVER_ABI_MINOR = 0 };
 typedef struct wia_driver_self_s *wia_driver_self_t;
 typedef struct wia_driver_device_s *wia_driver_device_t;
 typedef struct wia_driver_memory_s *wia_driver_memory_t;
-/* The library's: a stream, as a kernel sees it. */
 typedef struct wia_driver_stream_s *wia_driver_stream_t;
 typedef struct wia_driver_t wia_driver_t;
 
@@ -50,20 +49,24 @@ typedef struct wia_kernel_args_t {
   uint64_t scalar_count;
   wia_operand_t workspace; /* of at least workspace_size bytes; its contents are anybody's */
   uint64_t workspace_size;
-  wia_driver_stream_t stream; /* NULL: on the caller's thread */
+  wia_driver_stream_t stream; /* only for WIA_KERNEL_ASYNC: where to enqueue; NULL: do it now */
   wia_error_t *out_error;
 } wia_kernel_args_t;
 
-/* Runs a prepared kernel; it is complete on return. state is what prepare gave and is not written
- * to: scratch is the workspace. */
+/* Runs a prepared kernel; it is complete on return unless args->stream is set. state is what prepare gave
+ * and is not written to: scratch is the workspace. */
 typedef wia_status_t (*wia_kernel_fn_t)(void *state, const wia_kernel_args_t *args);
 
 enum {
   WIA_KERNEL_THREAD_SAFE = 1, /* several threads may run it at once; else the library takes turns */
   WIA_KERNEL_IN_PLACE = 2,    /* works when an output is exactly an input */
-  WIA_KERNEL_ANY_SHAPE = 4 /* works for row-major operands of any shape, with the dtypes, ranks and
+  WIA_KERNEL_ANY_SHAPE = 4, /* works for row-major operands of any shape, with the dtypes, ranks and
                               attributes of the request: it reads shapes from its operands. Then
                               the library doesn't prepare another. Not with a workspace. */
+  WIA_KERNEL_ASYNC =
+      8 /* of a device with streams of its own: with args->stream it enqueues there and
+           copies what it needs of args; memory stays until the stream has told of it.
+           Turns (without THREAD_SAFE) are of these calls only */
 };
 
 /* Frozen. Below 0: not known. */
@@ -156,6 +159,40 @@ typedef struct wia_host_t {
                               wia_error_t *out_error);
 } wia_host_t;
 
+/* -- streams of the driver's own ----------------------------------------------------------------- */
+
+/* Tells that a stream has reached a value. error: NULL, all work before it is done; else why it is not,
+ * of which the library takes the texts. In order, once for each value, on any thread, also inside
+ * signal(). Returns soon, and calls no entry of the driver. */
+typedef void (*wia_driver_notify_fn_t)(void *context, uint64_t value, wia_error_t *error);
+
+/* Queues in which the device works by itself, in order each. Calls on one stream come one at a time, and
+ * should not wait for the work. After a failure, and after a cancel that dropped work, nothing more runs on
+ * a stream: what is signalled is told with that error, and the library destroys it and makes another.
+ * The library keeps back what comes behind a host function, a wait for an event, or work that has no
+ * entry here, and does that itself. */
+typedef struct wia_driver_streams_t {
+  uint32_t struct_size;   /* at least up to and including signal */
+  int32_t least_priority; /* of create: from 0, which goes first, to this */
+  /* R: context is notify's. */
+  wia_status_t (*create)(wia_driver_device_t device, int32_t priority,
+                         wia_driver_notify_fn_t notify, void *context,
+                         wia_driver_stream_t *out_stream, wia_error_t *out_error);
+  /* R: all values were told; the call that told the last may not have returned yet. */
+  void (*destroy)(wia_driver_stream_t stream);
+  /* R: has value, which grows from call to call, told when all that was enqueued before is done. */
+  wia_status_t (*signal)(wia_driver_stream_t stream, uint64_t value, wia_error_t *out_error);
+  /* O: the library waits and copies. As copy of the device, which the host's memory outlives. */
+  wia_status_t (*copy)(wia_driver_stream_t stream, const wia_copy_t *copies, uint32_t count,
+                       wia_error_t *out_error);
+  /* O: the library waits and fills. */
+  wia_status_t (*fill)(wia_driver_stream_t stream, const wia_operand_t *target, uint64_t size,
+                       const void *pattern, uint32_t pattern_size, wia_error_t *out_error);
+  /* O: all goes on. Drops what has not begun; returns the first value that will be told with CANCELLED
+   * for that. 0: there was nothing to drop, and the stream goes on as before. */
+  uint64_t (*cancel)(wia_driver_stream_t stream);
+} wia_driver_streams_t;
+
 /* -- the driver table ---------------------------------------------------------------------------- */
 
 /* Lives as long as the process, and is not written to after it was handed over. */
@@ -202,6 +239,8 @@ struct wia_driver_t {
    * another device of the driver: the link leads there from device. */
   wia_status_t (*get_link)(wia_driver_device_t device, wia_driver_device_t peer,
                            wia_link_info_t *out_info, wia_error_t *out_error);
+  /* O: the library runs a thread for each stream and calls the entries above from there. */
+  const wia_driver_streams_t *streams;
 };
 
 /* -- loading ------------------------------------------------------------------------------------- */

@@ -24,13 +24,15 @@ struct wia_driver_memory_s {
   struct wia_driver_memory_s *next;
 };
 
-static struct wia_driver_device_s devices[CORE_DEVICE_COUNT + 1] = {
+static struct wia_driver_device_s devices[CORE_ALL_COUNT] = {
     {.index = CORE_PLAIN},
     {.index = CORE_OTHER},
     {.index = CORE_OPAQUE},
     {.index = CORE_SERIAL},
     {.index = CORE_SPLIT, .next_address = UINT64_C(1) << 60},
-    {.index = CORE_BARE}};
+    {.index = CORE_BARE},
+    {.index = CORE_QUEUED},
+    {.index = CORE_SPARSE}};
 
 static pthread_mutex_t memories_mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct wia_driver_memory_s *memories;
@@ -72,7 +74,7 @@ static wia_status_t open_device(wia_driver_self_t self, uint32_t index,
                                 wia_driver_device_t *out_device, wia_error_t *error) {
   (void)error;
   core.opens++;
-  *out_device = self ? &devices[CORE_BARE] : &devices[index];
+  *out_device = self ? (wia_driver_device_t)(void *)self : &devices[index];
   return WIA_STATUS_OK;
 }
 
@@ -85,7 +87,9 @@ static wia_status_t get_info(wia_driver_device_t device, wia_driver_device_info_
                                    [CORE_OPAQUE] = WIA_DEVICE_OPAQUE_MEMORY,
                                    [CORE_SERIAL] = WIA_DEVICE_HOST_ADDRESSABLE | WIA_DEVICE_SERIAL,
                                    [CORE_SPLIT] = 0,
-                                   [CORE_BARE] = WIA_DEVICE_HOST_ADDRESSABLE};
+                                   [CORE_BARE] = WIA_DEVICE_HOST_ADDRESSABLE,
+                                   [CORE_QUEUED] = WIA_DEVICE_HOST_ADDRESSABLE,
+                                   [CORE_SPARSE] = WIA_DEVICE_HOST_ADDRESSABLE};
   (void)error;
   out_info->flags = flags[device->index];
   out_info->description = "memory of the test";
@@ -152,6 +156,7 @@ static wia_status_t allocate(wia_driver_device_t device, int32_t kind, uint64_t 
 }
 
 static void free_memory(wia_driver_device_t device, const wia_operand_t *operand) {
+  core_check_not_telling();
   enter(device);
   wia_driver_memory_t memory = operand->memory;
   pthread_mutex_lock(&memories_mutex);
@@ -204,8 +209,8 @@ static bool are_apart(const unsigned char *a, const unsigned char *b, uint64_t s
   return a + size <= b || b + size <= a;
 }
 
-static wia_status_t copy(wia_driver_device_t device, const wia_copy_t *copies, uint32_t count,
-                         wia_error_t *error) {
+wia_status_t core_copy(wia_driver_device_t device, const wia_copy_t *copies, uint32_t count,
+                       wia_error_t *error) {
   enter(device);
   atomic_fetch_add(&core.copies, 1);
   const wia_status_t status = atomic_load(&core.copy_status);
@@ -236,8 +241,8 @@ static wia_status_t copy(wia_driver_device_t device, const wia_copy_t *copies, u
   return status;
 }
 
-static wia_status_t fill(wia_driver_device_t device, const wia_operand_t *target, uint64_t size,
-                         const void *pattern, uint32_t pattern_size, wia_error_t *error) {
+wia_status_t core_fill(wia_driver_device_t device, const wia_operand_t *target, uint64_t size,
+                       const void *pattern, uint32_t pattern_size, wia_error_t *error) {
   (void)error;
   enter(device);
   unsigned char *to = core_operand_bytes(target);
@@ -252,6 +257,9 @@ static wia_status_t prepare(wia_driver_device_t device, const wia_request_t *req
   enter(device);
   const wia_status_t status = core_prepare(request, out_kernel, error);
   leave(device);
+  if (device->index >= CORE_QUEUED) out_kernel->flags |= WIA_KERNEL_ASYNC;
+  if (out_kernel->flags & CORE_KERNEL_WAITS)
+    out_kernel->flags &= (uint32_t)~(CORE_KERNEL_WAITS | WIA_KERNEL_ASYNC);
   return status;
 }
 
@@ -266,31 +274,38 @@ static wia_status_t get_support(wia_driver_device_t device, const char *op_name,
   .struct_size = sizeof(wia_driver_t), .version = "1.0", .vendor = "tests",                        \
   .count_devices = count_devices, .open_device = open_device, .close_device = close_device,        \
   .get_info = get_info, .get_memory_kind = get_memory_kind, .allocate = allocate,                  \
-  .free = free_memory, .copy = copy, .prepare = prepare
-static const wia_driver_t table = {REQUIRED, .name = "core", .fill = fill,
-                                   .get_support = get_support};
-static const wia_driver_t bare_table = {REQUIRED, .name = "bare",
-                                        .self = (wia_driver_self_t)(void *)&memories};
+  .free = free_memory, .copy = core_copy, .prepare = prepare
+#define OF_DEVICE(index) .self = (wia_driver_self_t)(void *)&devices[index]
+static const wia_driver_t tables[] = {
+    {REQUIRED, .name = "core", .fill = core_fill, .get_support = get_support},
+    {REQUIRED, .name = "bare", OF_DEVICE(CORE_BARE)},
+    {REQUIRED, .name = "queued", OF_DEVICE(CORE_QUEUED), .fill = core_fill,
+     .streams = &core_streams},
+    {REQUIRED, .name = "sparse", OF_DEVICE(CORE_SPARSE), .streams = &core_sparse_streams}};
 
 /* -- for tests ----------------------------------------------------------------------------------- */
 
 void core_start(void) {
   check_counts();
-  setenv("WIA_DRIVERS", "core,bare", 1);
+  setenv("WIA_DRIVERS", "core,bare,queued,sparse", 1);
   setenv("WIA_LIBPYTHON", "no-such-python", 1);
   unsetenv("WIA_DRIVER_PATH");
-  if (wia_register_driver(&table, WIA_DRIVER_ABI_MAJOR, WIA_DRIVER_ABI_MINOR) ||
-      wia_register_driver(&bare_table, WIA_DRIVER_ABI_MAJOR, WIA_DRIVER_ABI_MINOR)) {
-    CHECK(!"the drivers of the tests are registered");
-    exit(CHECK_DONE());
+  for (uint32_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+    if (!CHECK_STATUS(wia_register_driver(&tables[i], WIA_DRIVER_ABI_MAJOR, WIA_DRIVER_ABI_MINOR),
+                      WIA_STATUS_OK))
+      exit(CHECK_DONE());
   }
 }
 
+const char *core_name(uint32_t device) {
+  static const char *const names[CORE_ALL_COUNT] = {"core:0", "core:1", "core:2",   "core:3",
+                                                    "core:4", "bare:0", "queued:0", "sparse:0"};
+  return names[device];
+}
+
 int32_t core_id(uint32_t device) {
-  char name[16];
   int32_t id = -1;
-  snprintf(name, sizeof name, "core:%u", device);
-  CHECK_STATUS(wia_find_device(device == CORE_BARE ? "bare" : name, &id), WIA_STATUS_OK);
+  CHECK_STATUS(wia_find_device(core_name(device), &id), WIA_STATUS_OK);
   return id;
 }
 
@@ -304,7 +319,7 @@ wia_context_t *core_context(uint32_t device) {
  * below. */
 static int64_t lost_kernels(void) {
   int64_t held = (int64_t)core.kernels - core.releases;
-  for (uint32_t i = 0; i <= CORE_BARE; i++) {
+  for (uint32_t i = 0; i < CORE_ALL_COUNT; i++) {
     wia_plan_cache_stats_t stats = WIA_PLAN_CACHE_STATS_INIT;
     if (wia_get_plan_cache_stats(core_id(i), &stats) == WIA_STATUS_OK)
       held -= (int64_t)stats.entry_count;
@@ -317,13 +332,14 @@ bool core_is_clean(void) {
   for (uint32_t i = 0; i < 5000; i++) {
     /* any call lets the library destroy what nobody uses */
     for (uint32_t j = 0; j < 64; j++) wia_get_tensor_info(NULL, &info);
-    if (core.allocations == core.frees && lost_kernels() <= 0) break;
+    if (core.allocations == core.frees && lost_kernels() <= 0 && !core_live_streams()) break;
     nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
   }
-  const bool clean = core.allocations == core.frees && lost_kernels() <= 0 && core.faults == 0;
+  const bool clean = core.allocations == core.frees && lost_kernels() <= 0 && core.faults == 0 &&
+                     !core_live_streams();
   if (!clean)
-    printf("%u allocations, %u frees, %lld kernels lost, %u faults\n", core.allocations, core.frees,
-           (long long)lost_kernels(), core.faults);
+    printf("%u allocations, %u frees, %lld kernels lost, %u streams, %u faults\n", core.allocations,
+           core.frees, (long long)lost_kernels(), core_live_streams(), core.faults);
   return clean;
 }
 
@@ -362,7 +378,7 @@ void core_destroy(wia_tensor_t tensor) { CHECK_STATUS(wia_destroy_tensor(tensor)
 
 void core_evict(void) {
   core.kernel_flags = WIA_KERNEL_THREAD_SAFE | WIA_KERNEL_IN_PLACE;
-  for (uint32_t device = 0; device <= CORE_BARE; device++) {
+  for (uint32_t device = 0; device < CORE_ALL_COUNT; device++) {
     wia_context_t *context = core_context(device);
     for (int64_t i = 0; i < 3 * (int64_t)core_cache(device).capacity; i++) {
       wia_tensor_t tensor = core_empty(context, 2, (const int64_t[]){2000 + i, 1});

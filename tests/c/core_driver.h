@@ -1,7 +1,8 @@
-/* core_driver.h: two drivers in memory for the tests of the core, under the test's control.
+/* core_driver.h: drivers in memory for the tests of the core, under the test's control.
  *
  * "core" has a device of each sort, numbered as below; "bare" has one device and none of the
- * optional entries. Kernels compute on float32 of any strides:
+ * optional entries; "queued" and "sparse" have one each with streams of its own, where kernels run by
+ * themselves, "sparse" with nothing but what is required of those. Kernels compute on float32 of any strides:
  *
  *   add, sub, mul    what they are called; a group may chain them
  *   div              the same, through a workspace that it checks for other users
@@ -26,7 +27,12 @@ enum {
   CORE_SERIAL = 3,
   CORE_SPLIT = 4, /* neither opaque nor host addressable: addresses of its own */
   CORE_DEVICE_COUNT = 5,
-  CORE_BARE = 5 /* the device of "bare" */
+  CORE_BARE = 5, /* the devices of "bare", "queued" and "sparse" */
+  CORE_QUEUED = 6,
+  CORE_SPARSE = 7,
+  CORE_ALL_COUNT = 8,
+  CORE_LEAST_PRIORITY = 3,    /* of the streams of the last two */
+  CORE_KERNEL_WAITS = 1 << 30 /* in kernel_flags: the kernel of these is none for their streams */
 };
 
 typedef struct core_state_t {
@@ -50,19 +56,23 @@ typedef struct core_state_t {
   _Atomic wia_status_t copy_status;
   _Atomic uint64_t memory_limit; /* bytes of each device */
   uint64_t allocate_offset;      /* added to addresses that are given out */
+  /* of streams of the driver's own: of create, of work, of signals */
+  _Atomic wia_status_t stream_status, submit_status, signal_status;
   /* counted */
   _Atomic uint32_t opens;    /* of devices */
   _Atomic uint32_t prepares; /* calls; kernels: those that gave one */
   _Atomic uint32_t kernels, releases, launches, running, most_running, copies;
   _Atomic uint32_t allocations, frees, faults;
   _Atomic uint64_t live_size;
-  _Atomic uint64_t last_thread; /* of the last launch */
+  _Atomic uint64_t last_thread;  /* of the last launch */
+  _Atomic int32_t last_priority; /* of a stream of the driver's own */
 } core_state_t;
 extern core_state_t core;
 
-/* Registers both drivers, first thing of a test program. No driver is looked for elsewhere. */
+/* Registers the drivers, first thing of a test program. No driver is looked for elsewhere. */
 void core_start(void);
 int32_t core_id(uint32_t device);
+const char *core_name(uint32_t device); /* "core:0", "bare:0" */
 wia_context_t *core_context(uint32_t device);
 
 /* The gate at which relu waits: closed, until it is opened. */
@@ -71,7 +81,7 @@ void core_open_gate(void);
 /* Waits until that many launches stand at the gate; false after 10 seconds. */
 bool core_await_gate(uint32_t count);
 
-/* Everything made was given back: no allocation is left, no kernel but those in caches, and no fault
+/* Everything made was given back: no allocation or stream of a driver is left, no kernel but those in caches, and no fault
  * was counted. Waits for what the library does a little later. */
 bool core_is_clean(void);
 #define CHECK_CLEAN() CHECK(core_is_clean())
@@ -88,6 +98,17 @@ void core_evict(void);
 
 wia_memory_info_t core_memory(uint32_t device);
 wia_plan_cache_stats_t core_cache(uint32_t device);
+
+/* Streams of the driver's own (core_queue.c). */
+extern const wia_driver_streams_t core_streams, core_sparse_streams;
+uint32_t core_live_streams(void);
+void core_check_not_telling(void); /* else a fault: entries are not called from there */
+wia_status_t core_launch_on(wia_driver_stream_t stream, wia_kernel_fn_t fn, void *state,
+                            const wia_kernel_args_t *args);
+wia_status_t core_copy(wia_driver_device_t device, const wia_copy_t *copies, uint32_t count,
+                       wia_error_t *error);
+wia_status_t core_fill(wia_driver_device_t device, const wia_operand_t *target, uint64_t size,
+                       const void *pattern, uint32_t pattern_size, wia_error_t *error);
 
 /* Kernels (core_kernels.c). */
 void core_fault(const char *what);

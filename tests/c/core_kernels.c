@@ -192,6 +192,7 @@ static void check_args(const kernel_t *kernel, const wia_kernel_args_t *args) {
 
 static wia_status_t run(void *state, const wia_kernel_args_t *args) {
   kernel_t *kernel = state;
+  if (args->stream) return core_launch_on(args->stream, run, state, args);
   const uint32_t running = atomic_fetch_add(&core.running, 1) + 1;
   uint32_t most = atomic_load(&core.most_running);
   while (running > most && !atomic_compare_exchange_weak(&core.most_running, &most, running)) {
@@ -225,6 +226,7 @@ static wia_status_t run(void *state, const wia_kernel_args_t *args) {
 
 static void release(void *state) {
   kernel_t *kernel = state;
+  core_check_not_telling();
   if (kernel->running) core_fault("a kernel released while it runs");
   atomic_fetch_add(&core.releases, 1);
   free(kernel);

@@ -6,6 +6,7 @@
 
 enum { THREADS = 6, ROUNDS = 150, SHARED = 4 };
 
+static uint32_t device; /* that all is on */
 static wia_context_t *context;
 static _Atomic uint32_t wrong;
 
@@ -71,7 +72,7 @@ static inline wia_event_t *new_event(void) {
 
 static inline void *new_memory(void) {
   void *memory = NULL;
-  expect_ok(wia_malloc(&memory, 32, core_id(CORE_PLAIN)), "malloc");
+  expect_ok(wia_malloc(&memory, 32, core_id(device)), "malloc");
   return memory;
 }
 

@@ -7,6 +7,7 @@
 
 static const int64_t LONG_NS = INT64_C(20000000000);
 
+static uint32_t device;
 static wia_context_t *context;
 static wia_tensor_t input; /* 1, 2, 3, 4 */
 
@@ -112,7 +113,7 @@ static void test_reentry(void) {
   CHECK(itself.inside == WIA_STATUS_FAILED_PRECONDITION);
   CHECK(another.inside == WIA_STATUS_OK);
   CHECK_STATUS(wia_enqueue_host_function(stream, destroy_own, stream), WIA_STATUS_OK);
-  CHECK_STATUS(wia_synchronize_device(core_id(CORE_PLAIN), LONG_NS), WIA_STATUS_OK);
+  CHECK_STATUS(wia_synchronize_device(core_id(device), LONG_NS), WIA_STATUS_OK);
   CHECK_STATUS(wia_destroy_stream(stream), WIA_STATUS_INVALID_HANDLE);
   CHECK_STATUS(wia_destroy_stream(other), WIA_STATUS_OK);
 }
@@ -206,7 +207,7 @@ static void test_record_stream(void) {
   wia_tensor_t output = core_tensor(context, 4, 0);
   void *memory = NULL;
   wia_address_info_t info = WIA_ADDRESS_INFO_INIT;
-  CHECK_STATUS(wia_malloc(&memory, 64, core_id(CORE_PLAIN)), WIA_STATUS_OK);
+  CHECK_STATUS(wia_malloc(&memory, 64, core_id(device)), WIA_STATUS_OK);
   const uint32_t frees = core.frees;
   block(stream, output);
   CHECK_STATUS(wia_record_stream(memory, stream), WIA_STATUS_OK);
@@ -232,7 +233,7 @@ static void test_device(void) {
   wia_stream_t *one = make_stream(), *two = make_stream();
   wia_tensor_t output = core_tensor(context, 4, 0);
   told_t bad = {.answer = WIA_STATUS_ABORTED};
-  const int32_t id = core_id(CORE_PLAIN);
+  const int32_t id = core_id(device);
   CHECK_STATUS(wia_synchronize_device(id, LONG_NS), WIA_STATUS_OK);
   block(one, output);
   CHECK_STATUS(wia_destroy_stream(one), WIA_STATUS_OK); /* its work counts too */
@@ -250,9 +251,10 @@ static void test_device(void) {
 
 static void test_priority(void) {
   int32_t least = -1, greatest = -1;
-  const int32_t id = core_id(CORE_PLAIN);
+  const int32_t id = core_id(device);
   CHECK_STATUS(wia_get_stream_priority_range(id, &least, &greatest), WIA_STATUS_OK);
   CHECK(greatest == 0 && least > 0);
+  CHECK(device == CORE_PLAIN || least == CORE_LEAST_PRIORITY);
   CHECK_STATUS(wia_get_stream_priority_range(id, NULL, &greatest), WIA_STATUS_INVALID_ARGUMENT);
   CHECK_STATUS(wia_get_stream_priority_range(id, &least, NULL), WIA_STATUS_INVALID_ARGUMENT);
   CHECK_STATUS(wia_get_stream_priority_range(-1, &least, &greatest), WIA_STATUS_NOT_FOUND);
@@ -272,18 +274,20 @@ static void test_priority(void) {
     CHECK_STATUS(wia_enqueue_host_function(stream, tell, &told), WIA_STATUS_OK);
     CHECK_STATUS(wia_synchronize_stream(stream, LONG_NS), WIA_STATUS_OK);
     CHECK(told.nice_value == (priority ? priority : own) || own > priority);
+    CHECK(device == CORE_PLAIN || core.last_priority == priority);
     CHECK_STATUS(wia_destroy_stream(stream), WIA_STATUS_OK);
   }
 }
 
-int main(void) {
-  core_start();
-  context = core_context(CORE_PLAIN);
+/* On streams of the library's and of the driver's. */
+static void test_on(uint32_t which) {
+  device = which;
+  context = core_context(device);
   input = core_tensor(context, 4, 1);
   test_order();
   test_failure();
   test_reentry();
-  test_cancel();
+  if (device != CORE_SPARSE) test_cancel(); /* which can't drop what it has */
   test_cancel_a_wait();
   test_signal();
   test_record_stream();
@@ -292,5 +296,12 @@ int main(void) {
   core_destroy(input);
   CHECK_STATUS(wia_destroy_context(context), WIA_STATUS_OK);
   CHECK_CLEAN();
+}
+
+int main(void) {
+  core_start();
+  test_on(CORE_PLAIN);
+  test_on(CORE_QUEUED);
+  test_on(CORE_SPARSE);
   return CHECK_DONE();
 }

@@ -2,6 +2,8 @@
  * uses them. */
 #include "core_driver.h"
 
+static uint32_t device; /* of the tests that are not given one */
+
 static const int64_t shape4[] = {4};
 
 static wia_status_t relu_on(wia_context_t *context, wia_tensor_t from, wia_tensor_t to,
@@ -18,7 +20,7 @@ static wia_stream_t *make_stream(wia_context_t *context) {
 /* -- parents before children --------------------------------------------------------------------- */
 
 static void test_context_first(void) {
-  wia_context_t *context = core_context(CORE_PLAIN);
+  wia_context_t *context = core_context(device);
   wia_tensor_t a = core_tensor(context, 4, 1), b = core_tensor(context, 4, 0), view = NULL;
   wia_stream_t *stream = make_stream(context);
   wia_event_t *event = NULL;
@@ -50,13 +52,13 @@ static void test_context_first(void) {
 }
 
 static void test_base_before_view(void) {
-  wia_context_t *context = core_context(CORE_PLAIN);
+  wia_context_t *context = core_context(device);
   wia_tensor_t base = core_tensor(context, 8, 0), view = NULL, second = NULL;
   CHECK_STATUS(wia_view_tensor(base, 2, (const int64_t[]){3}, (const int64_t[]){2}, 1, &view),
                WIA_STATUS_OK);
   core_destroy(base);
   CHECK(core_has(view, 2, 2));
-  const wia_memory_info_t before = core_memory(CORE_PLAIN);
+  const wia_memory_info_t before = core_memory(device);
   CHECK(before.live_count == 1 && before.live_size == 32 && before.deferred_count == 0);
   CHECK_STATUS(wia_view_tensor(view, 2, (const int64_t[]){3}, (const int64_t[]){-1}, 1, &second),
                WIA_STATUS_OK);
@@ -66,12 +68,12 @@ static void test_base_before_view(void) {
   core_destroy(second);
   CHECK_STATUS(wia_destroy_context(context), WIA_STATUS_OK);
   CHECK_CLEAN();
-  CHECK(core_memory(CORE_PLAIN).live_count == 0);
+  CHECK(core_memory(device).live_count == 0);
 }
 
 /* A plan needs none of the tensors that it was made with, but has their layouts. */
 static void test_tensors_before_plan(void) {
-  wia_context_t *context = core_context(CORE_PLAIN);
+  wia_context_t *context = core_context(device);
   const int64_t shape[] = {3, 5};
   wia_tensor_t a = core_empty(context, 2, shape), b = core_empty(context, 2, shape);
   wia_tensor_info_t info = WIA_TENSOR_INFO_INIT;
@@ -103,8 +105,8 @@ static void test_tensors_before_plan(void) {
 /* -- while work is in flight --------------------------------------------------------------------- */
 
 /* Everything that queued work uses goes before it runs; only a host buffer tells what it did. */
-static void test_destroy_in_flight(uint32_t device) {
-  wia_context_t *context = core_context(device);
+static void test_destroy_in_flight(uint32_t on) {
+  wia_context_t *context = core_context(on);
   wia_tensor_t a = core_tensor(context, 4, 1), b = core_tensor(context, 4, 0);
   wia_tensor_t c = core_tensor(context, 4, 0);
   wia_stream_t *stream = make_stream(context);
@@ -140,9 +142,9 @@ static void test_destroy_in_flight(uint32_t device) {
 }
 
 /* wia_free: at once invalid, deferred until the work is done, and not given to anybody else. */
-static void test_free_in_flight(uint32_t device) {
-  wia_context_t *context = core_context(device);
-  const int32_t id = core_id(device);
+static void test_free_in_flight(uint32_t on) {
+  wia_context_t *context = core_context(on);
+  const int32_t id = core_id(on);
   wia_stream_t *stream = make_stream(context);
   void *from = NULL, *to = NULL;
   const float values[] = {1, -2, 3, -4};
@@ -172,7 +174,7 @@ static void test_free_in_flight(uint32_t device) {
   CHECK_MESSAGE("wia_free");
   CHECK_STATUS(relu_on(context, a, b, stream), WIA_STATUS_INVALID_HANDLE);
   CHECK(core.frees == frees);
-  wia_memory_info_t info = core_memory(device);
+  wia_memory_info_t info = core_memory(on);
   CHECK(info.live_count == 0 && info.live_size == 0 && info.deferred_count == 2);
   void *fresh = NULL;
   CHECK_STATUS(wia_malloc(&fresh, sizeof values, id), WIA_STATUS_OK);
@@ -188,7 +190,7 @@ static void test_free_in_flight(uint32_t device) {
   CHECK_STATUS(wia_destroy_stream(stream), WIA_STATUS_OK);
   CHECK_STATUS(wia_destroy_context(context), WIA_STATUS_OK);
   CHECK_CLEAN();
-  info = core_memory(device);
+  info = core_memory(on);
   CHECK(info.deferred_count == 0 && info.live_count == 0);
 }
 
@@ -206,7 +208,7 @@ static void *read_in_thread(void *argument) {
 
 /* A host read waits for the work on its memory; the tensor goes while it waits. */
 static void test_destroy_while_waiting(void) {
-  wia_context_t *context = core_context(CORE_PLAIN);
+  wia_context_t *context = core_context(device);
   wia_stream_t *stream = make_stream(context);
   reader_t reader = {.tensor = core_tensor(context, 4, 0)};
   wia_tensor_t a = core_tensor(context, 4, 5);
@@ -241,10 +243,10 @@ static void *call_in_thread(void *argument) {
 
 /* A call without a stream holds no reference: what it looked up stays until it is over. */
 static void test_destroy_under_call(void) {
-  wia_context_t *context = core_context(CORE_PLAIN);
+  wia_context_t *context = core_context(device);
   caller_t caller = {context, core_tensor(context, 4, 1), core_tensor(context, 4, 0), 0};
   void *memory = NULL;
-  CHECK_STATUS(wia_malloc(&memory, 16, core_id(CORE_PLAIN)), WIA_STATUS_OK);
+  CHECK_STATUS(wia_malloc(&memory, 16, core_id(device)), WIA_STATUS_OK);
   wia_tensor_t from = caller.from, wrap = NULL;
   CHECK_STATUS(wia_wrap_tensor(context, memory, shape4, NULL, 1, WIA_FLOAT32, &wrap),
                WIA_STATUS_OK);
@@ -273,7 +275,7 @@ static void test_destroy_under_call(void) {
 /* Nobody has the stream any more, and its queue still runs to its end. */
 static void test_destroy_stream_with_queue(void) {
   enum { COUNT = 50 };
-  wia_context_t *context = core_context(CORE_PLAIN);
+  wia_context_t *context = core_context(device);
   wia_stream_t *stream = make_stream(context);
   wia_tensor_t a = core_tensor(context, 4, 1), sum = core_tensor(context, 4, 0);
   core_close_gate();
@@ -293,16 +295,20 @@ static void test_destroy_stream_with_queue(void) {
 
 int main(void) {
   core_start();
-  test_context_first();
-  test_base_before_view();
-  test_tensors_before_plan();
-  test_destroy_in_flight(CORE_PLAIN);
+  const uint32_t kinds[] = {CORE_PLAIN, CORE_QUEUED, CORE_SPARSE};
+  for (uint32_t i = 0; i < 3; i++) {
+    device = kinds[i];
+    test_context_first();
+    test_base_before_view();
+    test_tensors_before_plan();
+    test_destroy_in_flight(device);
+    test_free_in_flight(device);
+    test_destroy_while_waiting();
+    test_destroy_under_call();
+    test_destroy_stream_with_queue();
+  }
   test_destroy_in_flight(CORE_OPAQUE);
-  test_free_in_flight(CORE_PLAIN);
   test_free_in_flight(CORE_OPAQUE);
   test_free_in_flight(CORE_SPLIT);
-  test_destroy_while_waiting();
-  test_destroy_under_call();
-  test_destroy_stream_with_queue();
   return CHECK_DONE();
 }

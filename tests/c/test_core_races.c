@@ -149,13 +149,20 @@ static void test_shared_events(void) {
   core.only_touch = false;
 }
 
-int main(void) {
-  core_start();
-  context = core_context(CORE_PLAIN);
-  test_destroy_once();
+static void test_on(uint32_t which) {
+  device = which;
+  context = core_context(device);
+  if (device == CORE_PLAIN) test_destroy_once(); /* a handle is the same for all */
   test_resets();
   test_shared_events();
   CHECK_STATUS(wia_destroy_context(context), WIA_STATUS_OK);
   CHECK_CLEAN();
+}
+
+int main(void) {
+  core_start();
+  test_on(CORE_PLAIN);
+  test_on(CORE_QUEUED);
+  test_on(CORE_SPARSE);
   return CHECK_DONE();
 }

@@ -16,7 +16,7 @@ static void *own_objects(void *argument) {
     wia_plan_t *plan = NULL;
     float values[5] = {1, 2, 3, 4, 5}, back[5] = {0};
     const uint64_t bytes = (uint64_t)size * sizeof(float);
-    expect_ok(wia_create_context(&own, core_id(CORE_PLAIN)), "create_context");
+    expect_ok(wia_create_context(&own, core_id(device)), "create_context");
     expect_ok(wia_create_stream(&stream, own), "create_stream");
     expect_ok(wia_create_event(&event, own), "create_event");
     expect_ok(wia_allocate_tensor(own, &size, 1, WIA_FLOAT32, &a), "allocate");
@@ -180,17 +180,24 @@ static void test_shared_stream(void) {
   core_destroy(one_one);
 }
 
-int main(void) {
-  setenv("WIA_PLAN_CACHE_SIZE", "3", 1); /* so that kernels come and go, too */
-  core_start();
-  context = core_context(CORE_PLAIN);
+static void test_on(uint32_t which) {
+  device = which;
+  context = core_context(device);
   run_threads(own_objects);
   test_shared();
   test_shared_stream();
   CHECK_STATUS(wia_destroy_context(context), WIA_STATUS_OK);
   CHECK_CLEAN();
-  const wia_memory_info_t info = core_memory(CORE_PLAIN);
+  const wia_memory_info_t info = core_memory(device);
   CHECK(info.live_size == 0 && info.live_count == 0 && info.deferred_count == 0);
   CHECK(core.live_size == 0);
+}
+
+int main(void) {
+  setenv("WIA_PLAN_CACHE_SIZE", "3", 1); /* so that kernels come and go, too */
+  core_start();
+  test_on(CORE_PLAIN);
+  test_on(CORE_QUEUED);
+  test_on(CORE_SPARSE);
   return CHECK_DONE();
 }

@@ -65,6 +65,44 @@ static void test_versions(void) {
   remove_folder(folder);
 }
 
+/* Of the streams' table, which grows on its own. */
+static void test_streams(void) {
+  folder = make_folder();
+  const char *const names[] = {"streamless", "old_streams", "short_streams", "null_stream_entry",
+                               "bad_priority"};
+  for (uint32_t i = 0; i < 5; i++) {
+    char library[PATH_MAX];
+    snprintf(library, sizeof library, "%s/%s.so", TEST_DRIVERS, names[i]);
+    announce(folder, names[i], library, "");
+  }
+  /* wia__check_table: FIRST_STREAMS_SIZE, required entries */
+  check_refused("short_streams", WIA_STATUS_INCOMPATIBLE, "up to and including signal", "");
+  check_refused("null_stream_entry", WIA_STATUS_INVALID_ARGUMENT,
+                "NULL for create, destroy or signal", "");
+  check_refused("bad_priority", WIA_STATUS_INVALID_ARGUMENT, "least_priority -1", "");
+  /* streams_of, wia__adopt_table: what lies behind either table is not read */
+  for (uint32_t i = 0; i < 2; i++) {
+    check_loads(names[i]);
+    int32_t id = -1;
+    wia_context_t *context = NULL;
+    wia_stream_t *stream = NULL;
+    void *memory = NULL;
+    uint32_t value = 7, host = 0;
+    CHECK_STATUS(wia_find_device(names[i], &id), WIA_STATUS_OK);
+    CHECK_STATUS(wia_create_context(&context, id), WIA_STATUS_OK);
+    CHECK_STATUS(wia_create_stream(&stream, context), WIA_STATUS_OK);
+    CHECK_STATUS(wia_malloc(&memory, sizeof value, id), WIA_STATUS_OK);
+    CHECK_STATUS(wia_copy_host_to_device(memory, &value, sizeof value, stream), WIA_STATUS_OK);
+    CHECK_STATUS(wia_copy_device_to_host(&host, memory, sizeof value, stream), WIA_STATUS_OK);
+    CHECK_STATUS(wia_synchronize_stream(stream, INT64_C(20000000000)), WIA_STATUS_OK);
+    CHECK(host == 7);
+    CHECK_STATUS(wia_free(memory), WIA_STATUS_OK);
+    CHECK_STATUS(wia_destroy_stream(stream), WIA_STATUS_OK);
+    CHECK_STATUS(wia_destroy_context(context), WIA_STATUS_OK);
+  }
+  remove_folder(folder);
+}
+
 static void test_tables(void) {
   folder = make_folder();
   announce(folder, "null_entry", LIBRARY("null_entry"), "");
@@ -230,6 +268,7 @@ static void test_all_together(void) {
 
 int main(void) {
   RUN_ALONE(test_versions);
+  RUN_ALONE(test_streams);
   RUN_ALONE(test_tables);
   RUN_ALONE(test_register);
   RUN_ALONE(test_libraries);
