@@ -97,6 +97,8 @@ def test_names_of_choices(ctx: wia.Context) -> None:
     assert ctx.pad(x, pads=(1, 1), mode="edge").tolist() == [1.0, 1.0, 2.0, 3.0, 3.0]
     (reflected,) = ctx.execute("pad", [x], pads=(1, 1), mode="reflect")
     assert reflected.tolist() == [2.0, 1.0, 2.0, 3.0, 2.0]
+    gated = ctx.glu(ctx.tensor([2.0, 3.0, -1.0, 4.0]), activation="relu")
+    assert gated.tolist() == [0.0, 12.0]
     assert ctx.pad(x, pads=(0, 1), value=9.0).tolist() == [1.0, 2.0, 3.0, 9.0]
     for call in (
         lambda: ctx.pad(x, pads=(1, 1), mode="wrap"),

@@ -196,6 +196,7 @@ CLIP = unary(
     dtypes=(*FLOATS, *INTEGERS),
     notes=(
         "NaN stays. Where min is above max the result is max.",
+        "From 0 to 6 it is relu6, from -1 to 1 hard tanh.",
         "The bounds are rounded to the dtype. Integers need whole ones; a bound beyond their range "
         "has no effect, or is the end of the range that it lies behind. NaN as a bound is "
         "INVALID_ARGUMENT.",
