@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "run.h"
+#include "shape.h"
 
 /* Copies operands to the places that wia__call_t has for them. */
 static wia_status_t place_operands(const wia__op_t *op, const void *inputs, uint32_t input_count,
@@ -136,8 +137,8 @@ static wia_status_t matmul_strided(wia_context_t *context, const void *a, const 
   const wia_view_t inputs[] = {
       {(uint64_t)(uintptr_t)a, ma.shape + skip, ma.strides + skip, dims.dtype, 3 - skip},
       {(uint64_t)(uintptr_t)b, mb.shape + skip, mb.strides + skip, dims.dtype, 3 - skip}};
-  const wia_view_t output = {(uint64_t)(uintptr_t)c, mc.shape + skip, mc.strides + skip, dims.dtype,
-                             3 - skip};
+  const wia_view_t output = {(uint64_t)(uintptr_t)c, mc.shape + skip, mc.strides + skip,
+                             wia__product_dtype(dims.dtype), 3 - skip};
   const wia_attribute_t scalars[] = {
       {.name = "alpha", .data = &dims.alpha, .type = WIA_ATTRIBUTE_FLOAT64, .count = 1},
       {.name = "beta", .data = &dims.beta, .type = WIA_ATTRIBUTE_FLOAT64, .count = 1}};

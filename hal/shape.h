@@ -33,6 +33,36 @@ wia_status_t wia__infer_slice(const wia__infer_t *call);
 wia_status_t wia__infer_glu(const wia__infer_t *call);
 wia_status_t wia__infer_gather(const wia__infer_t *call);
 wia_status_t wia__infer_pad(const wia__infer_t *call);
+wia_status_t wia__infer_gemm(const wia__infer_t *call);
+wia_status_t wia__infer_matmul_integer(const wia__infer_t *call);
+wia_status_t wia__infer_qlinear_matmul(const wia__infer_t *call);
+wia_status_t wia__infer_conv(const wia__infer_t *call);
+wia_status_t wia__infer_conv_transpose(const wia__infer_t *call);
+wia_status_t wia__infer_conv_integer(const wia__infer_t *call);
+wia_status_t wia__infer_qlinear_conv(const wia__infer_t *call);
+wia_status_t wia__infer_deform_conv(const wia__infer_t *call);
+wia_status_t wia__infer_pool(const wia__infer_t *call);
+wia_status_t wia__infer_global_pool(const wia__infer_t *call);
+wia_status_t wia__infer_im2col(const wia__infer_t *call);
+wia_status_t wia__infer_col2im(const wia__infer_t *call);
+wia_status_t wia__infer_max_unpool(const wia__infer_t *call);
+wia_status_t wia__infer_adaptive_pool(const wia__infer_t *call);
+wia_status_t wia__infer_group_norm(const wia__infer_t *call);
+wia_status_t wia__infer_batch_norm_training(const wia__infer_t *call);
+wia_status_t wia__infer_layer_norm_with_stats(const wia__infer_t *call);
+wia_status_t wia__infer_lrn(const wia__infer_t *call);
+wia_status_t wia__infer_mean_variance_norm(const wia__infer_t *call);
+wia_status_t wia__infer_masked(const wia__infer_t *call);
+wia_status_t wia__infer_masked_softmax(const wia__infer_t *call);
+wia_status_t wia__infer_dropout(const wia__infer_t *call);
+wia_status_t wia__infer_attention(const wia__infer_t *call);
+wia_status_t wia__infer_multi_head_attention(const wia__infer_t *call);
+wia_status_t wia__infer_rotary_embedding(const wia__infer_t *call);
+wia_status_t wia__infer_kv_cache_update(const wia__infer_t *call);
+wia_status_t wia__infer_recurrent(const wia__infer_t *call);
+wia_status_t wia__infer_recurrent_cell(const wia__infer_t *call);
+wia_status_t wia__infer_embedding(const wia__infer_t *call);
+wia_status_t wia__infer_embedding_bag(const wia__infer_t *call);
 
 /* -- what rules are made of -------------------------------------------------------------------- */
 
@@ -61,6 +91,14 @@ wia_status_t wia__expect_dtype(const wia__infer_t *call, uint32_t index, wia_dty
 /* The dimension that an axis names, counted from the last when negative. */
 wia_status_t wia__expect_axis(const wia__infer_t *call, const char *name, int64_t axis,
                               uint32_t rank, uint32_t *out_axis);
+
+/* The dimensions that a list of axes names, as bits; all of them when it is empty. */
+wia_status_t wia__expect_axes(const wia__infer_t *call, const char *name, uint32_t rank,
+                              uint32_t *out_axes);
+
+/* Writes the first output: the matrix product of two inputs by numpy's rules of rank. */
+wia_status_t wia__set_product(const wia__infer_t *call, uint32_t left, uint32_t right,
+                              wia_dtype_t dtype);
 
 /* Broadcasts b's shape into a's, by numpy's rules. False: they don't go together. */
 bool wia__broadcast_shape(wia_shape_t *a, const int64_t *shape, uint32_t rank);

@@ -1,146 +1,191 @@
-/* shape_conv.c: rules of windows that slide over images. */
-#include "shape.h"
-
+/* shape_conv.c: rules of convolutions. */
 #include <inttypes.h>
 
-/* One direction of a window: the sizes are below 2^31 or come from a shape. */
-typedef struct window_t {
-  const char *direction;
-  int64_t size, kernel, before, after, stride, dilation;
-} window_t;
+#include "shape_quantized.h"
+#include "shape_window.h"
 
-/* Elements that a kernel spans, itself included. */
-static int64_t reach(const window_t *window) { return (window->kernel - 1) * window->dilation + 1; }
+/* What all convolutions have: an image, a weight of the same rank, groups, and the windows of the
+ * kernel. weight is the index of that input. */
+typedef struct conv_t {
+  uint32_t weight, count;
+  wia__window_t windows[WIA__MAX_SPATIAL];
+} conv_t;
 
-static wia_status_t read_window(const wia__infer_t *call, uint32_t direction, int64_t kernel,
-                                window_t *out_window) {
-  uint32_t count;
-  const wia_scalar_t *padding = wia__attribute_list(call, "padding", &count);
-  *out_window = (window_t){
-      .direction = direction ? "width" : "height",
-      .size = call->inputs[0].shape[2 + direction],
-      .kernel = kernel,
-      .before = padding[direction].i64,
-      .after = padding[2 + direction].i64,
-      .stride = wia__attribute_list(call, "stride", &count)[direction].i64,
-      .dilation = wia__attribute_list(call, "dilation", &count)[direction].i64,
-  };
-  int64_t end;
-  if (kernel > INT32_MAX || __builtin_add_overflow(out_window->size, 2 * (int64_t)INT32_MAX, &end))
-    return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
-                     "%s: the %s of the input is %" PRId64 " and that of the kernel %" PRId64
-                     ", which is too large",
-                     call->op->name, out_window->direction, out_window->size, kernel);
-  return WIA_STATUS_OK;
-}
-
-static wia_status_t check_fit(const wia__infer_t *call, const window_t *window) {
-  if (window->size + window->before + window->after >= reach(window)) return WIA_STATUS_OK;
-  return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
-                   "%s: the kernel reaches over %" PRId64 " elements of the %s (size %" PRId64
-                   ", dilation %" PRId64 "), but there are only %" PRId64 " with padding %" PRId64
-                   " and %" PRId64 "; expected at least as many",
-                   call->op->name, reach(window), window->direction, window->kernel,
-                   window->dilation, window->size + window->before + window->after, window->before,
-                   window->after);
-}
-
-static wia_status_t check_groups(const wia__infer_t *call, int64_t groups) {
+static wia_status_t check_groups(const wia__infer_t *call, uint32_t index, int64_t groups) {
   const int64_t channels = call->inputs[0].shape[1];
-  const int64_t *weight = call->inputs[1].shape;
+  const int64_t *weight = call->inputs[index].shape;
   if (channels % groups || weight[0] % groups)
     return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
-                     "conv2d: groups is %" PRId64 ", input has %" PRId64
-                     " channels and weight %" PRId64
+                     "%s: groups is %" PRId64 ", input has %" PRId64 " channels and weight %" PRId64
                      " outputs; expected both to be divisible by groups",
-                     groups, channels, weight[0]);
+                     call->op->name, groups, channels, weight[0]);
   if (weight[1] != channels / groups)
     return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
-                     "conv2d: weight takes %" PRId64
-                     " channels (its dimension 1); expected %" PRId64 ": the %" PRId64
-                     " channels of input divided by groups, %" PRId64,
-                     weight[1], channels / groups, channels, groups);
-  if (weight[2] < 1 || weight[3] < 1)
-    return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
-                     "conv2d: the kernel is %" PRId64 " by %" PRId64 "; expected at least 1 by 1",
-                     weight[2], weight[3]);
+                     "%s: weight takes %" PRId64 " channels (its dimension 1); expected %" PRId64
+                     ": the %" PRId64 " channels of input divided by groups, %" PRId64,
+                     call->op->name, weight[1], channels / groups, channels, groups);
   return WIA_STATUS_OK;
+}
+
+static wia_status_t read_conv(const wia__infer_t *call, uint32_t weight, conv_t *out_conv) {
+  out_conv->weight = weight;
+  wia_status_t status = wia__expect_image(call, &out_conv->count);
+  const uint32_t rank = call->inputs[0].rank;
+  if (!status) status = wia__expect_rank(call, weight, rank, rank);
+  if (!status) status = check_groups(call, weight, wia__attribute(call, "groups"));
+  if (status) return status;
+  return wia__read_windows(call, call->inputs[0].shape + 2, call->inputs[weight].shape + 2,
+                           out_conv->count, 1, out_conv->windows);
+}
+
+static wia_status_t set_convolved(const wia__infer_t *call, const conv_t *conv, wia_dtype_t dtype) {
+  int64_t shape[WIA_MAX_RANK] = {call->inputs[0].shape[0], call->inputs[conv->weight].shape[0]};
+  for (uint32_t i = 0; i < conv->count; i++) {
+    const wia_status_t status = wia__count_places(call, &conv->windows[i], &shape[2 + i]);
+    if (status) return status;
+  }
+  return wia__set_output(call, dtype, shape, 2 + conv->count);
+}
+
+/* A bias of each output, if there is one. */
+static wia_status_t check_bias(const wia__infer_t *call, uint32_t index, int64_t outputs,
+                               wia_dtype_t dtype) {
+  if (!wia__has_input(call, index)) return WIA_STATUS_OK;
+  const wia_status_t status = wia__expect_shape(call, index, &outputs, 1);
+  return status ? status : wia__expect_dtype(call, index, dtype);
+}
+
+wia_status_t wia__infer_conv(const wia__infer_t *call) {
+  conv_t conv;
+  wia_status_t status = read_conv(call, 1, &conv);
+  if (!status) status = check_bias(call, 2, call->inputs[1].shape[0], call->inputs[0].dtype);
+  return status ? status : set_convolved(call, &conv, call->inputs[0].dtype);
 }
 
 wia_status_t wia__infer_conv2d(const wia__infer_t *call) {
-  const wia_shape_t *input = &call->inputs[0], *weight = &call->inputs[1];
-  const wia_dtype_t dtype = wia__product_dtype(input->dtype);
+  const wia_dtype_t dtype = wia__product_dtype(call->inputs[0].dtype);
+  conv_t conv;
   wia_status_t status = wia__expect_rank(call, 0, 4, 4);
   if (!status) status = wia__expect_rank(call, 1, 4, 4);
-  if (!status) status = wia__expect_dtype(call, 1, input->dtype);
-  if (!status) status = check_groups(call, wia__attribute(call, "groups"));
-  if (!status && wia__has_input(call, 2)) {
-    status = wia__expect_shape(call, 2, weight->shape, 1);
-    if (!status) status = wia__expect_dtype(call, 2, dtype);
-  }
+  if (!status) status = wia__expect_dtype(call, 1, call->inputs[0].dtype);
+  if (!status) status = read_conv(call, 1, &conv);
+  if (!status) status = check_bias(call, 2, call->inputs[1].shape[0], dtype);
+  return status ? status : set_convolved(call, &conv, dtype);
+}
+
+wia_status_t wia__infer_conv_integer(const wia__infer_t *call) {
+  conv_t conv;
+  wia_status_t status = read_conv(call, 1, &conv);
+  if (!status) status = wia__expect_one(call, 2);
+  if (!status) status = wia__expect_one_or_each(call, 3, call->inputs[1].shape[0]);
+  if (!status) status = wia__expect_zero_dtype(call, 3, 1);
+  return status ? status : set_convolved(call, &conv, WIA_INT32);
+}
+
+wia_status_t wia__infer_qlinear_conv(const wia__infer_t *call) {
+  conv_t conv;
+  wia_status_t status = read_conv(call, 3, &conv);
   if (status) return status;
-  int64_t shape[4] = {input->shape[0], weight->shape[0]};
-  for (uint32_t i = 0; i < 2; i++) {
-    window_t window;
-    status = read_window(call, i, weight->shape[2 + i], &window);
-    if (!status) status = check_fit(call, &window);
-    if (status) return status;
-    shape[2 + i] =
-        (window.size + window.before + window.after - reach(&window)) / window.stride + 1;
+  const int64_t outputs = call->inputs[3].shape[0];
+  for (uint32_t i = 1; !status && i < 8; i++) {
+    if (i == 3) continue;
+    status =
+        i == 4 || i == 5 ? wia__expect_one_or_each(call, i, outputs) : wia__expect_one(call, i);
   }
-  return wia__set_output(call, dtype, shape, 4);
+  if (!status) status = wia__expect_zero_dtype(call, 5, 3);
+  if (!status) status = check_bias(call, 8, outputs, WIA_INT32);
+  return status ? status : set_convolved(call, &conv, call->inputs[7].dtype);
 }
 
-/* Windows of a pooling: with ceil_mode a last one may hang over, if it begins inside. */
-static int64_t count_windows(const window_t *window, bool ceil_mode) {
-  const int64_t room = window->size + window->before + window->after - reach(window);
-  int64_t count = (room + (ceil_mode ? window->stride - 1 : 0)) / window->stride + 1;
-  if (ceil_mode && (count - 1) * window->stride >= window->size + window->before) count--;
-  return count;
+/* -- transposed -------------------------------------------------------------------------------- */
+
+static wia_status_t check_transposed(const wia__infer_t *call, int64_t groups) {
+  const wia_shape_t *input = &call->inputs[0], *weight = &call->inputs[1];
+  if (weight->shape[0] == input->shape[1] && input->shape[1] % groups == 0) return WIA_STATUS_OK;
+  return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                   "%s: input has %" PRId64 " channels, weight takes %" PRId64
+                   " (its dimension 0) and groups is %" PRId64
+                   "; expected equal numbers that groups divides",
+                   call->op->name, input->shape[1], weight->shape[0], groups);
 }
 
-wia_status_t wia__infer_pool2d(const wia__infer_t *call) {
-  const wia_shape_t *input = &call->inputs[0];
-  const bool ceil_mode = wia__attribute(call, "ceil_mode") != 0;
+/* The size of the result in one direction; below 1 is an error. */
+static wia_status_t transposed_size(const wia__infer_t *call, const wia__window_t *window,
+                                    int64_t more, int64_t *out_size) {
+  const int64_t added = wia__reach(window) + more, removed = window->before + window->after;
+  int64_t size = 0;
+  const bool overflow = __builtin_mul_overflow(window->size - 1, window->stride, &size) ||
+                        __builtin_add_overflow(size, added - removed, &size);
+  if (!overflow && window->size >= 1 && size >= 1) {
+    *out_size = size;
+    return WIA_STATUS_OK;
+  }
+  if (overflow)
+    return wia__fail(WIA_STATUS_INVALID_ARGUMENT, "%s: the %s of the output is larger than 63 bits",
+                     call->op->name, window->direction);
+  return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                   "%s: the %s of the input is %" PRId64 ", from which %" PRId64
+                   " would be left of the output after padding %" PRId64 " and %" PRId64
+                   " is cut off; expected 1 or more of both",
+                   call->op->name, window->direction, window->size, size, window->before,
+                   window->after);
+}
+
+wia_status_t wia__infer_conv_transpose(const wia__infer_t *call) {
+  const wia_shape_t *input = &call->inputs[0], *weight = &call->inputs[1];
+  const int64_t groups = wia__attribute(call, "groups");
+  wia__window_t windows[WIA__MAX_SPATIAL];
+  int64_t more[WIA__MAX_SPATIAL], outputs;
   uint32_t count;
-  const wia_scalar_t *kernel = wia__attribute_list(call, "kernel", &count);
-  wia_status_t status = wia__expect_rank(call, 0, 4, 4);
+  wia_status_t status = wia__expect_image(call, &count);
+  if (!status) status = wia__expect_rank(call, 1, input->rank, input->rank);
+  if (!status) status = check_transposed(call, groups);
+  if (!status)
+    status = wia__read_windows(call, input->shape + 2, weight->shape + 2, count, 1, windows);
+  if (!status) status = wia__read_along(call, "output_padding", count, 0, more);
+  if (!status && __builtin_mul_overflow(weight->shape[1], groups, &outputs))
+    status = wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                       "%s: weight gives %" PRId64 " outputs in each of %" PRId64
+                       " groups, more than 63 bits",
+                       call->op->name, weight->shape[1], groups);
+  if (!status) status = check_bias(call, 2, outputs, input->dtype);
   if (status) return status;
-  if (kernel[0].i64 < 1 || kernel[1].i64 < 1)
-    return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
-                     "%s: kernel is %" PRId64 " by %" PRId64
-                     "; it has no default: expected at least 1 by 1",
-                     call->op->name, kernel[0].i64, kernel[1].i64);
-  int64_t shape[4] = {input->shape[0], input->shape[1]};
-  for (uint32_t i = 0; i < 2; i++) {
-    window_t window;
-    status = read_window(call, i, kernel[i].i64, &window);
-    if (status) return status;
-    if (window.stride == 0) window.stride = window.kernel;
-    if (window.before >= reach(&window) || window.after >= reach(&window))
-      return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
-                       "%s: the padding of the %s is %" PRId64 " and %" PRId64
-                       "; expected less than the reach of the kernel, %" PRId64,
-                       call->op->name, window.direction, window.before, window.after,
-                       reach(&window));
-    status = check_fit(call, &window);
-    if (status) return status;
-    shape[2 + i] = count_windows(&window, ceil_mode);
-  }
-  return wia__set_output(call, input->dtype, shape, 4);
+  int64_t shape[WIA_MAX_RANK] = {input->shape[0], outputs};
+  for (uint32_t i = 0; !status && i < count; i++)
+    status = transposed_size(call, &windows[i], more[i], &shape[2 + i]);
+  return status ? status : wia__set_output(call, input->dtype, shape, input->rank);
 }
 
-wia_status_t wia__infer_global_pool2d(const wia__infer_t *call) {
-  const wia_shape_t *input = &call->inputs[0];
-  char text[WIA__SHAPE_TEXT];
-  const wia_status_t status = wia__expect_rank(call, 0, 4, 4);
-  if (status) return status;
-  const int64_t shape[4] = {input->shape[0], input->shape[1], 1, 1};
-  const bool has_images = shape[0] && shape[1], has_pixels = input->shape[2] && input->shape[3];
-  if (call->op->op == WIA_OP_GLOBAL_MAX_POOL2D && has_images && !has_pixels)
+/* -- deformable -------------------------------------------------------------------------------- */
+
+/* That offsets or a mask have a value, or two, for each tap of each part at each place. */
+static wia_status_t check_taps(const wia__infer_t *call, uint32_t index, int64_t each,
+                               const wia__window_t *windows, const int64_t *output) {
+  if (!wia__has_input(call, index)) return WIA_STATUS_OK;
+  int64_t count = wia__attribute(call, "offset_groups") * each; /* both are below 2^32 */
+  if (__builtin_mul_overflow(count, windows[0].kernel * windows[1].kernel, &count))
     return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
-                     "%s: input has the shape %s, so there is no largest element among none; "
-                     "expected a height and width of 1 or more",
-                     call->op->name, wia__format_shape(text, input->shape, input->rank));
-  return wia__set_output(call, input->dtype, shape, 4);
+                     "%s: offset_groups times the size of the kernel is more than 63 bits",
+                     call->op->name);
+  const int64_t shape[4] = {output[0], count, output[2], output[3]};
+  return wia__expect_shape(call, index, shape, 4);
+}
+
+wia_status_t wia__infer_deform_conv(const wia__infer_t *call) {
+  const wia_shape_t *input = &call->inputs[0];
+  conv_t conv;
+  wia_status_t status = wia__expect_rank(call, 0, 4, 4);
+  if (!status) status = read_conv(call, 1, &conv);
+  if (!status) status = check_bias(call, 3, call->inputs[1].shape[0], input->dtype);
+  if (!status) status = set_convolved(call, &conv, input->dtype);
+  if (status) return status;
+  const int64_t parts = wia__attribute(call, "offset_groups");
+  if (input->shape[1] % parts)
+    return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                     "%s: offset_groups is %" PRId64 " and input has %" PRId64
+                     " channels; expected a number that divides them",
+                     call->op->name, parts, input->shape[1]);
+  const int64_t *output = call->outputs[0].shape;
+  status = check_taps(call, 2, 2, conv.windows, output);
+  return status ? status : check_taps(call, 4, 1, conv.windows, output);
 }

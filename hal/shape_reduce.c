@@ -36,34 +36,33 @@ static wia_status_t check_not_empty(const wia__infer_t *call, uint32_t reduced) 
       call->op->name, wia__format_shape(text, input->shape, input->rank));
 }
 
-/* A bit for each dimension that is reduced. */
-static wia_status_t read_axes(const wia__infer_t *call, uint32_t *out_reduced) {
-  const wia_shape_t *input = &call->inputs[0];
-  uint32_t count, reduced = 0;
-  const wia_scalar_t *axes = wia__attribute_list(call, "axes", &count);
+wia_status_t wia__expect_axes(const wia__infer_t *call, const char *name, uint32_t rank,
+                              uint32_t *out_axes) {
+  uint32_t count, chosen = 0;
+  const wia_scalar_t *axes = wia__attribute_list(call, name, &count);
   for (uint32_t i = 0; i < count; i++) {
     uint32_t axis;
-    const wia_status_t status = wia__expect_axis(call, "axes", axes[i].i64, input->rank, &axis);
+    const wia_status_t status = wia__expect_axis(call, name, axes[i].i64, rank, &axis);
     if (status) return status;
-    if (reduced >> axis & 1)
+    if (chosen >> axis & 1)
       return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
-                       "%s: axes names dimension %u twice; expected each one once", call->op->name,
-                       axis);
-    reduced |= 1u << axis;
+                       "%s: %s names dimension %u twice; expected each one once", call->op->name,
+                       name, axis);
+    chosen |= 1u << axis;
   }
-  *out_reduced = count ? reduced : (1u << input->rank) - 1;
+  *out_axes = count ? chosen : (1u << rank) - 1;
   return WIA_STATUS_OK;
 }
 
 wia_status_t wia__infer_reduce(const wia__infer_t *call) {
   uint32_t reduced;
-  const wia_status_t status = read_axes(call, &reduced);
+  const wia_status_t status = wia__expect_axes(call, "axes", call->inputs[0].rank, &reduced);
   return status ? status : set_reduced(call, call->inputs[0].dtype, reduced);
 }
 
 wia_status_t wia__infer_reduce_nonempty(const wia__infer_t *call) {
   uint32_t reduced;
-  wia_status_t status = read_axes(call, &reduced);
+  wia_status_t status = wia__expect_axes(call, "axes", call->inputs[0].rank, &reduced);
   if (!status) status = check_not_empty(call, reduced);
   return status ? status : set_reduced(call, call->inputs[0].dtype, reduced);
 }

@@ -24,19 +24,27 @@ WIA_BEGIN_DECLS
 def make(operations: tuple[Operation, ...]) -> str:
     """The text of the header."""
     parts = [_TOP, _numbers(operations)]
-    configs: dict[str, str] = {}
+    known: dict[str, str] = {}
     for operation in operations:
         listed = (*operation.options, *operation.attributes)
-        parts += [_enumeration(item) for item in listed if item.enum]
-        if operation.config:
-            text = _config(operation)
-            if configs.setdefault(operation.config, text) != text:
-                raise ValueError(f"{operation.name}: {operation.config} has two forms")
-            if list(configs.values()).count(text) == 1 and text not in parts:
-                parts.append(text)
+        for item in listed:
+            if item.enum and _is_new(item.enum, _enumeration(item), known):
+                parts.append(_enumeration(item))
+        if operation.config and _is_new(operation.config, _config(operation), known):
+            parts.append(_config(operation))
         parts.append(_function(operation))
     parts.append("WIA_END_DECLS\n#endif\n")
     return "\n".join(parts)
+
+
+def _is_new(name: str, text: str, known: dict[str, str]) -> bool:
+    """Whether a type stands nowhere yet; operations that share one have to agree on it."""
+    if name not in known:
+        known[name] = text
+        return True
+    if known[name] != text:
+        raise ValueError(f"{name} has two forms")
+    return False
 
 
 def signature(operation: Operation, prefix: str = "") -> str:

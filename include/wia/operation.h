@@ -95,7 +95,8 @@ WIA_API wia_status_t wia_get_op_info(wia_op_t op, wia_op_info_t *out_info);
 WIA_API wia_status_t wia_find_op(const char *name, wia_op_t *out_op);
 
 /* A matrix product on plain row-major arrays: c = alpha * a b + beta * c, batch times. a is [m, k],
- * b is [k, n], c is [m, n]; transpose_a: a is stored as [k, m], transpose_b: b as [n, k]. */
+ * b is [k, n], c is [m, n]; transpose_a: a is stored as [k, m], transpose_b: b as [n, k].
+ * dtype is that of a and b, and of c but for int8 and uint8, which give int32. */
 typedef struct wia_matmul_dims_t {
   uint32_t struct_size;
   wia_dtype_t dtype;

@@ -162,7 +162,8 @@ static void test_pools(void) {
   const wia_shape_t x = S(FLOAT32, 2, 3, 7, 9);
   GIVES(AVG_POOL2D, S(FLOAT32, 2, 3, 4, 5), LIST(x),
         WITH(INTS("kernel", 2, 2), INTS("ceil_mode", 1)));
-  REFUSES(AVG_POOL2D, "avg_pool2d: kernel is 0 by 0; it has no default", LIST(x), NO_ATTRIBUTES);
+  REFUSES(AVG_POOL2D, "avg_pool2d: kernel is 0 in dimension 0; it has no default", LIST(x),
+          NO_ATTRIBUTES);
   REFUSES(AVG_POOL2D, "avg_pool2d: the padding of the height", LIST(x),
           WITH(INTS("kernel", 2, 2), INTS("padding", 2, 0, 0, 0)));
   GIVES(GLOBAL_MAX_POOL2D, S(INT8, 2, 3, 1, 1), LIST(S(INT8, 2, 3, 7, 9)), NO_ATTRIBUTES);

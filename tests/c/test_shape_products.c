@@ -91,7 +91,8 @@ static void test_conv2d(void) {
   REFUSES(CONV2D, "weight takes 4 channels (its dimension 1); expected 2", LIST(image, weight),
           WITH(INTS("groups", 2)));
   REFUSES(CONV2D, "expected rank 4", LIST(S(FLOAT32, 4, 9, 7), weight), NO_ATTRIBUTES);
-  REFUSES(CONV2D, "at least 1 by 1", LIST(image, S(FLOAT32, 6, 4, 0, 3)), NO_ATTRIBUTES);
+  REFUSES(CONV2D, "the height of the kernel is 0; expected 1 or more",
+          LIST(image, S(FLOAT32, 6, 4, 0, 3)), NO_ATTRIBUTES);
   REFUSES(CONV2D, "bias has the shape [4]; expected [6]", LIST(image, weight, S(FLOAT32, 4)),
           NO_ATTRIBUTES);
   REFUSES(CONV2D, "stride[1] is 0; expected 1 to", LIST(image, weight), WITH(INTS("stride", 1, 0)));

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from onnx_calls import Array, Call, LeftOutError
 from onnx_elements import ELEMENTS
+from onnx_products import TRANSLATIONS as PRODUCTS
 
 from wia.catalog import BY_NAME
 
@@ -100,87 +101,6 @@ def translate(node: Any, inputs: list[Array | None], opset: int) -> Call:
 
 def _pair(name: str) -> Callable[..., Call]:
     return lambda inputs, attributes, opset: (name, inputs, {})
-
-
-def _gemm(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
-    a, b, c = [*inputs, None][:3]
-    a = a.T if attributes.get("transA") else a
-    scalars = {name: attributes.get(name, 1.0) for name in ("alpha", "beta")}
-    if attributes.get("transB") and set(scalars.values()) == {1.0} and c is not None:
-        if c.shape == (b.shape[0],):
-            return "linear", [a, b, c], {}
-        if c.shape == (1, b.shape[0]):
-            return "linear", [a, b, c[0]], {}
-    b = b.T if attributes.get("transB") else b
-    if c is None:
-        return "matmul", [a, b], {"alpha": scalars["alpha"]}
-    return "addmm", [c, a, b], scalars
-
-
-def _integers(inputs: list[Any]) -> tuple[Any, Any]:
-    """Both operands with their zero points taken off, as int8."""
-    shifted = []
-    for array, zero in zip(inputs[:2], [*inputs[2:], None, None][:2], strict=True):
-        if zero is not None and np.ndim(zero) == 1 and array.ndim == 4:
-            zero = zero[:, None, None, None]  # one per output channel
-        values = array.astype(np.int64) - (0 if zero is None else zero.astype(np.int64))
-        assert np.array_equal(values, values.astype(np.int8))
-        shifted.append(values.astype(np.int8))
-    return shifted[0], shifted[1]
-
-
-def _window(shape: tuple[int, ...], kernel: Any, attributes: dict[str, Any]) -> dict[str, Any]:
-    if len(shape) != 4:
-        raise LeftOutError("WIA has windows over two dimensions only")
-    stride = tuple(attributes.get("strides", (1, 1)))
-    dilation = tuple(attributes.get("dilations", (1, 1)))
-    padding = list(attributes.get("pads", (0, 0, 0, 0)))
-    mode = attributes.get("auto_pad", b"NOTSET").decode()
-    if mode.startswith("SAME"):
-        for i in range(2):
-            out = -(-shape[2 + i] // stride[i])
-            total = max(0, (out - 1) * stride[i] + (kernel[i] - 1) * dilation[i] + 1 - shape[2 + i])
-            less, more = total // 2, total - total // 2
-            padding[i], padding[2 + i] = (less, more) if mode == "SAME_UPPER" else (more, less)
-    return {"stride": stride, "padding": tuple(padding), "dilation": dilation}
-
-
-def _conv(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
-    values = _window(inputs[0].shape, inputs[1].shape[2:], attributes)
-    return "conv2d", inputs, {**values, "groups": attributes.get("group", 1)}
-
-
-def _max_pool(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
-    kernel = tuple(attributes["kernel_shape"])
-    values = _window(inputs[0].shape, kernel, attributes)
-    return (
-        "max_pool2d",
-        inputs,
-        {**values, "kernel": kernel, "ceil_mode": attributes.get("ceil_mode", 0)},
-    )
-
-
-def _softmax(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
-    axis = attributes.get("axis", 1 if opset < 13 else -1)
-    if opset < 13 and axis % inputs[0].ndim != inputs[0].ndim - 1:
-        raise LeftOutError("before opset 13 softmax flattened from the axis on")
-    return "softmax", inputs, {"axis": axis}
-
-
-def _layer_norm(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
-    axis, epsilon = attributes.get("axis", -1), attributes.get("epsilon", 1e-5)
-    return "layer_norm", inputs, {"axis": axis, "epsilon": epsilon}
-
-
-def _batch_norm(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
-    if attributes.get("training_mode"):
-        raise LeftOutError("batch_norm is that of inference")
-    x, weight, bias, mean, variance = inputs
-    return (
-        "batch_norm",
-        [x, mean, variance, weight, bias],
-        {"epsilon": attributes.get("epsilon", 1e-5)},
-    )
 
 
 def _reduce(name: str) -> Callable[..., Call]:
@@ -272,21 +192,6 @@ def _clip(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
     return "clip", inputs[:1], values
 
 
-def _avg_pool(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
-    _, inputs, values = _max_pool(inputs, attributes, opset)
-    values["count_include_pad"] = attributes.get("count_include_pad", 0)
-    return "avg_pool2d", inputs, values
-
-
-def _global(name: str) -> Callable[..., Call]:
-    def make(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
-        if inputs[0].ndim != 4:
-            raise LeftOutError("WIA pools over two dimensions only")
-        return name, inputs, {}
-
-    return make
-
-
 def _slice(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
     names = ("starts", "ends", "axes", "steps")
     given = dict(zip(names, inputs[1:], strict=False)) or attributes
@@ -320,36 +225,27 @@ def _pad(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
 
 TRANSLATIONS: dict[str, Callable[[list[Any], dict[str, Any], int], Call]] = {
     **ELEMENTS,
+    **PRODUCTS,
     "Add": _pair("add"),
     "ArgMax": _arg("argmax"),
     "ArgMin": _arg("argmin"),
-    "AveragePool": _avg_pool,
-    "BatchNormalization": _batch_norm,
     "Cast": _cast,
     "Clip": _clip,
     "Concat": lambda i, a, o: ("concat", i, {"axis": a.get("axis", 1)}),
-    "Conv": _conv,
-    "ConvInteger": lambda i, a, o: _conv(list(_integers(i)), a, o),
     "Div": _pair("div"),
     "Equal": _equal,
     "Exp": _pair("exp"),
     "Expand": _expand,
     "Gather": lambda i, a, o: ("gather", i, {"axis": a.get("axis", 0)}),
     "Gelu": _gelu,
-    "Gemm": _gemm,
-    "GlobalAveragePool": _global("global_avg_pool2d"),
-    "GlobalMaxPool": _global("global_max_pool2d"),
     "Greater": _pair("greater"),
     "GreaterOrEqual": _pair("greater_equal"),
     "Identity": _identity,
-    "LayerNormalization": _layer_norm,
     "Less": _pair("less"),
     "LessOrEqual": _pair("less_equal"),
     "Log": _pair("log"),
     "MatMul": _pair("matmul"),
-    "MatMulInteger": lambda i, a, o: ("matmul", list(_integers(i)), {}),
     "Max": _only_two("maximum"),
-    "MaxPool": _max_pool,
     "Min": _only_two("minimum"),
     "Mul": _pair("mul"),
     "Neg": _pair("neg"),
@@ -370,7 +266,6 @@ TRANSLATIONS: dict[str, Callable[[list[Any], dict[str, Any], int], Call]] = {
     "Reshape": _reshape,
     "Sigmoid": _pair("sigmoid"),
     "Slice": _slice,
-    "Softmax": _softmax,
     "Sqrt": _pair("sqrt"),
     "Sub": _pair("sub"),
     "Tanh": _pair("tanh"),

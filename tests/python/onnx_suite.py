@@ -1,8 +1,8 @@
 """The suite for back ends that comes with the package onnx, run on WIA.
 
-`python onnx_suite.py` runs all 2,033 cases in two processes, and compares what doesn't pass with
-golden/onnx_not_passing.txt. `--update` writes that file; `--device` takes another device than
-reference:0.
+`python onnx_suite.py` runs all 2,033 cases but the four of RANDOM in two processes, and compares
+what doesn't pass with golden/onnx_not_passing.txt. `--update` writes that file; `--device` takes
+another device than reference:0.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 NOT_PASSING = Path(__file__).parents[1] / "golden" / "onnx_not_passing.txt"
+RANDOM = "test_training_dropout"
+"""Cases with the random numbers of numpy; those of WIA are others. A ratio of 0 needs none."""
 HEADING = """\
 # Cases of the ONNX backend suite that don't pass on the reference driver, by reason. Written by
 # `python onnx_suite.py --update`. None gives a wrong result: each one raises an error of WIA.
@@ -52,7 +54,8 @@ def tests() -> dict[str, Any]:
     assert backend.supports_device("CPU")
     for case in suite.test_cases.values():
         for name in dir(case):
-            if name.startswith("test_") and name.endswith("_cpu"):
+            random = name.startswith(RANDOM) and "zero_ratio" not in name
+            if name.startswith("test_") and name.endswith("_cpu") and not random:
                 found[name.removesuffix("_cpu")] = (case, name)
     return found
 

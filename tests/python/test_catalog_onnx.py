@@ -7,7 +7,8 @@ from functools import cache
 
 import numpy as np
 import pytest
-from onnx_cases import Array, Case, LeftOutError, load_cases, translate
+from onnx_calls import Array, LeftOutError
+from onnx_cases import Case, load_cases, translate
 
 from wia.catalog import BY_NAME, OPERATIONS, allowed_error, evaluate
 

@@ -40,7 +40,8 @@ def make_inputs(
     Fills: "normal" (standard normal; integers from -8 to 8), "positive" (0.5 to 2; integers 1 to
     8), "wide" (over the dtype's range), "special" (normal with NaN, infinities, zeros of both signs
     and the smallest values among them; floats only), "index5" (integers from -5 to 4), "2..7" (from
-    2 to below 7; ends may be negative and, for floats, have a point).
+    2 to below 7; ends may be negative and, for floats, have a point), "rising7" (0, then sorted
+    integers up to 7).
     """
     index = operation.samples.index(sample)
     arrays: list[Any] = []
@@ -54,11 +55,19 @@ def make_inputs(
         if index_of := re.fullmatch(r"index(\d+)", fill):
             size = int(index_of[1])
             arrays.append(random.integers(-size, size, shape).astype(dtypes[position]))
+        elif rising := re.fullmatch(r"rising(\d+)", fill):
+            arrays.append(_rising(np, random, shape, dtypes[position], int(rising[1])))
         elif between:
             arrays.append(_between(np, random, shape, dtypes[position], *between.groups()))
         else:
             arrays.append(_FILLS[fill](np, random, shape, dtypes[position]))
     return arrays
+
+
+def _rising(np: Any, random: Any, shape: Any, dtype: Any, end: int) -> Any:
+    values = np.sort(random.integers(0, end, shape, endpoint=True)).astype(dtype)
+    values[:1] = 0
+    return values
 
 
 def _between(np: Any, random: Any, shape: Any, dtype: Any, low: str, high: str) -> Any:

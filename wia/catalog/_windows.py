@@ -1,11 +1,20 @@
-"""Windows that slide over images: what convolution and pooling share."""
+"""Windows that slide over images: what convolution, pooling and unfolding share.
+
+An image is [n, c, ...] with one to three dimensions behind the channels. The operations for two
+dimensions have attributes of fixed length; the others have lists of which one value stands for
+all dimensions.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Any
 
 from ._model import INT32_MAX, Attribute, Shape, Values
+
+MOST = 3
+"""Dimensions of an image, without those of batch and channel."""
 
 
 def pair(name: str, summary: str, default: int | None) -> Attribute:
@@ -22,6 +31,21 @@ def pair(name: str, summary: str, default: int | None) -> Attribute:
     )
 
 
+def along(name: str, summary: str, minimum: int = 1, length: int = MOST) -> Attribute:
+    """A list of a value for each dimension of an image, or of one value for all."""
+    return Attribute(
+        name=name,
+        summary=f"{summary} One value: for all.",
+        default=(),
+        length=length,
+        variable=True,
+        length_field=f"{name}_count",
+        minimum=minimum,
+        maximum=INT32_MAX,
+        field="int64_t",
+    )
+
+
 PADDING = Attribute(
     name="padding",
     summary="Rows and columns added at the top, left, bottom and right.",
@@ -31,27 +55,60 @@ PADDING = Attribute(
     field="int64_t",
 )
 DILATION = pair("dilation", "Distance of taps in rows and columns.", 1)
+STRIDES = along("stride", "Step of the kernel in each dimension; none: 1.")
+PADDINGS = along(
+    "padding",
+    "Elements added before each dimension, then those behind each; none: 0.",
+    0,
+    2 * MOST,
+)
+DILATIONS = along("dilation", "Distance of taps in each dimension; none: 1.")
+
+
+def spread(given: Sequence[int], count: int, default: int) -> tuple[int, ...]:
+    """A value for each dimension from a list of none, one or all."""
+    values = tuple(given) or (default,)
+    return values * count if len(values) == 1 else values
+
+
+def reach(kernel: Sequence[int], dilation: Sequence[int]) -> tuple[int, ...]:
+    """Elements that a kernel spans in each dimension."""
+    return tuple((size - 1) * step + 1 for size, step in zip(kernel, dilation, strict=True))
 
 
 class Windows:
-    """The windows of a pooling over images of one shape."""
+    """The windows of one kernel over images of one shape."""
 
-    def __init__(self, shape: Shape, values: Values) -> None:
-        self._kernel, self._dilation = values["kernel"], values["dilation"]
-        self._stride = tuple(s or k for s, k in zip(values["stride"], self._kernel, strict=True))
-        self._padding, ceil = values["padding"], values["ceil_mode"]
+    def __init__(self, shape: Shape, kernel: Sequence[int], values: Values) -> None:
+        count = len(shape) - 2
+        self.kernel = spread(kernel, count, 1)
+        self.stride = spread(values["stride"], count, 1)
+        self.dilation = spread(values.get("dilation", ()), count, 1)
+        self.padding = spread(values["padding"], 2 * count, 0)
+        ceil = values.get("ceil_mode", 0)
         counts, overhang = [], []
-        for i, size in enumerate(shape[2:]):
-            step = self._stride[i]
-            before, after = self._padding[i], self._padding[2 + i]
-            room = size + before + after - (self._kernel[i] - 1) * self._dilation[i] - 1
-            count = (-(-room // step) if ceil else room // step) + 1
-            if ceil and (count - 1) * step >= size + before:
-                count -= 1
-            counts.append(count)
-            overhang.append(max(0, (count - 1) * step - room))
+        for i, (size, span) in enumerate(
+            zip(shape[2:], reach(self.kernel, self.dilation), strict=True)
+        ):
+            step, before, after = self.stride[i], self.padding[i], self.padding[count + i]
+            room = size + before + after - span
+            places = (-(-room // step) if ceil else room // step) + 1
+            if ceil and (places - 1) * step >= size + before:
+                places -= 1
+            counts.append(places)
+            overhang.append(max(0, (places - 1) * step - room))
         self._overhang = tuple(overhang)
+        self.counts: Shape = tuple(counts)
         self.shape: Shape = (*shape[:2], *counts)
+
+    @classmethod
+    def of_pooling(cls, shape: Shape, values: Values) -> Windows:
+        """Those of a pooling, whose stride is the kernel where it is 0 or not given."""
+        count = len(shape) - 2
+        kernel = spread(values["kernel"], count, 1)
+        stride = spread(values["stride"], count, 0)
+        step = tuple(s or k for s, k in zip(stride, kernel, strict=True))
+        return cls(shape, kernel, {**values, "stride": step})
 
     def zeros(self, np: Any, dtype: Any) -> Any:
         """An output of zeros."""
@@ -59,19 +116,24 @@ class Windows:
 
     def extend(self, np: Any, array: Any, padding: Any, overhang: Any = None) -> Any:
         """The images with padding, and with what the last windows reach beyond it."""
-        top, left, bottom, right = self._padding
-        padded = np.pad(
-            array, ((0, 0), (0, 0), (top, bottom), (left, right)), constant_values=padding
-        )
-        widths = ((0, 0), (0, 0), *((0, more) for more in self._overhang))
+        count = len(self.kernel)
+        none = ((0, 0), (0, 0))
+        sides = zip(self.padding[:count], self.padding[count:], strict=True)
+        padded = np.pad(array, (*none, *sides), constant_values=padding)
+        widths = (*none, *((0, more) for more in self._overhang))
         return np.pad(padded, widths, constant_values=padding if overhang is None else overhang)
+
+    def places(self) -> Iterator[tuple[slice, ...]]:
+        """For each position of the kernel, row by row, where it is in all windows."""
+        for tap in product(*map(range, self.kernel)):
+            yield tuple(
+                slice(at * dilation, at * dilation + step * (count - 1) + 1, step)
+                for at, dilation, step, count in zip(
+                    tap, self.dilation, self.stride, self.counts, strict=True
+                )
+            )
 
     def taps(self, extended: Any) -> Iterator[Any]:
         """For each position of the kernel, row by row, the elements under it in all windows."""
-        down, right = self._stride
-        rows, columns = self.shape[2:]
-        for i in range(self._kernel[0]):
-            for j in range(self._kernel[1]):
-                y, x = i * self._dilation[0], j * self._dilation[1]
-                bottom, end = y + down * (rows - 1) + 1, x + right * (columns - 1) + 1
-                yield extended[:, :, y:bottom:down, x:end:right]
+        for place in self.places():
+            yield extended[(..., *place)]

@@ -1,11 +1,12 @@
-"""Convolution and pooling over images: NCHW."""
+"""Convolution of images, over two dimensions or one to three, and its transpose."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from ._convolve import add_bias, correlate, correlate_transposed
 from ._cost import elements
-from ._forms import INT32_FOR_INT8, flag
+from ._forms import INT32_FOR_INT8
 from ._model import (
     FLOATS,
     INT32_MAX,
@@ -20,70 +21,56 @@ from ._model import (
     Tolerance,
     Values,
 )
-from ._numeric import lowest, narrow, product_dtype, widen
-from ._windows import DILATION, PADDING, Windows, pair
+from ._numeric import narrow, product_dtype, widen
+from ._windows import DILATION, DILATIONS, PADDING, PADDINGS, STRIDES, along, pair
+
+GROUPS = Attribute(
+    name="groups",
+    summary="Independent parts that channels are divided into.",
+    default=1,
+    minimum=1,
+    maximum=INT32_MAX,
+    zero_is_default=True,
+    field="int64_t",
+)
 
 
-def _padded(np: Any, array: Any, padding: tuple[int, ...], value: Any) -> Any:
-    top, left, bottom, right = padding
-    widths = ((0, 0), (0, 0), (top, bottom), (left, right))
-    return np.pad(array, widths, constant_values=value)
-
-
-def _taps(array: Any, kernel: tuple[int, ...], out: tuple[int, ...], values: Values) -> Any:
-    """Pairs of a kernel position and, for each output, the element under it."""
-    (down, right), (rows, columns) = values["stride"], values["dilation"]
-    for i in range(kernel[0]):
-        for j in range(kernel[1]):
-            y, x = i * rows, j * columns
-            bottom, end = y + down * (out[0] - 1) + 1, x + right * (out[1] - 1) + 1
-            yield i, j, array[:, :, y:bottom:down, x:end:right]
-
-
-def _reach(kernel: tuple[int, ...], dilation: tuple[int, ...]) -> list[int]:
-    return [(size - 1) * step + 1 for size, step in zip(kernel, dilation, strict=True)]
-
-
-def conv2d(np: Any, x: Any, weight: Any, bias: Any = None, **values: Any) -> Any:
+def conv(np: Any, x: Any, weight: Any, bias: Any = None, **values: Any) -> Any:
     """Cross-correlation, summed channel by channel, then row by row of the kernel."""
-    groups, kernel = values["groups"], weight.shape[2:]
-    wide, taps = _padded(np, widen(np, x), values["padding"], 0), widen(np, weight)
-    reach = _reach(kernel, values["dilation"])
-    out = tuple(
-        (size - r) // step + 1
-        for size, r, step in zip(wide.shape[2:], reach, values["stride"], strict=True)
-    )
-    channels, outputs = weight.shape[1], weight.shape[0] // groups
-    total = np.zeros((x.shape[0], weight.shape[0], *out), wide.dtype)
-    windows = list(_taps(wide, kernel, out, values))
-    for group in range(groups):
-        own = slice(group * outputs, (group + 1) * outputs)
-        for channel in range(channels):
-            for i, j, window in windows:
-                pixels = window[:, group * channels + channel, None]
-                total[:, own] += pixels * taps[own, channel, i, j][:, None, None]
-    if bias is not None:
-        total = total + widen(np, bias)[:, None, None]
+    total = correlate(np, widen(np, x), widen(np, weight), values)
+    total = add_bias(np, total, None if bias is None else widen(np, bias))
     return narrow(np, total, product_dtype(np, x.dtype))
 
 
-def _absolute_conv2d(np: Any, x: Any, weight: Any, bias: Any = None, **values: Any) -> Any:
-    return conv2d(np, abs(x), abs(weight), None if bias is None else abs(bias), **values)
+def conv_transpose(np: Any, x: Any, weight: Any, bias: Any = None, **values: Any) -> Any:
+    """What convolution is the transpose of: each element adds the kernel, scaled by it."""
+    total = correlate_transposed(np, widen(np, x), widen(np, weight), values)
+    return narrow(np, add_bias(np, total, None if bias is None else widen(np, bias)), x.dtype)
 
 
-def max_pool2d(np: Any, x: Any, **values: Any) -> Any:
-    """Largest element under the kernel; a NaN there wins."""
-    windows, least = Windows(x.shape, values), lowest(np, x.dtype)
-    wide = windows.extend(np, widen(np, x), least)
-    result = np.full(windows.shape, least, wide.dtype)
-    for window in windows.taps(wide):
-        result = np.maximum(result, window)
-    return result.astype(x.dtype)
+def _absolute_conv(np: Any, x: Any, weight: Any, bias: Any = None, **values: Any) -> Any:
+    return conv(np, abs(x), abs(weight), None if bias is None else abs(bias), **values)
 
 
-def _conv_length(shapes: tuple[Shape | None, ...], values: Values) -> int:
-    weight = shapes[1] or (0, 0, 0, 0)
-    return weight[1] * weight[2] * weight[3] + 2
+def _absolute_transpose(np: Any, x: Any, weight: Any, bias: Any = None, **values: Any) -> Any:
+    return conv_transpose(np, abs(x), abs(weight), None if bias is None else abs(bias), **values)
+
+
+def conv_length(shapes: tuple[Shape | None, ...], values: Values) -> int:
+    """Roundings of one output: a product for each tap, and two more."""
+    return elements((shapes[1] or (0, 0))[1:]) + 2
+
+
+def _transpose_length(shapes: tuple[Shape | None, ...], values: Values) -> int:
+    weight, groups = shapes[1] or (0, 0), int(values["groups"])
+    return weight[0] // groups * elements(weight[2:]) + 2
+
+
+_REASON = (
+    "Any order of summation: one rounding in the accumulator per tap and two more, relative to the "
+    "sum of absolute products, and one of the result. Winograd is not covered."
+)
+_TOLERANCE = Tolerance(ulps=1.0, length=conv_length, magnitude=_absolute_conv, reason=_REASON)
 
 
 CONV2D = Operation(
@@ -112,7 +99,7 @@ CONV2D = Operation(
     family="conv2d",
     dtypes=(*FLOATS, "int8", "uint8"),
     same_dtype=False,
-    semantics=conv2d,
+    semantics=conv,
     notes=(
         "Padding is zeros. groups divides c and o; the kernel fits into the padded input.",
         "int8 and uint8 give int32, which wraps.",
@@ -165,25 +152,11 @@ CONV2D = Operation(
         pair("stride", "Step of the kernel in rows and columns.", 1),
         PADDING,
         DILATION,
-        Attribute(
-            name="groups",
-            summary="Independent parts that channels are divided into.",
-            default=1,
-            minimum=1,
-            maximum=INT32_MAX,
-            zero_is_default=True,
-            field="int64_t",
-        ),
+        GROUPS,
     ),
     config="wia_conv_config_t",
-    tolerance=Tolerance(
-        ulps=1.0,
-        length=_conv_length,
-        magnitude=_absolute_conv2d,
-        reason="Any order of summation: one rounding in the accumulator per tap and two more, "
-        "relative to the sum of absolute products, and one of the result. Winograd is not covered.",
-    ),
-    flops=lambda shapes, out, values: 2.0 * elements(out) * (_conv_length(shapes, values) - 2),
+    tolerance=_TOLERANCE,
+    flops=lambda shapes, out, values: 2.0 * elements(out) * (conv_length(shapes, values) - 2),
     samples=(
         Sample(shapes=((1, 1, 5, 5), (1, 1, 3, 3), None)),
         Sample(shapes=((2, 3, 9, 7), (4, 3, 3, 3), (4,)), values={"padding": (1, 1, 1, 1)}),
@@ -201,63 +174,104 @@ CONV2D = Operation(
             dtypes=("int8", "uint8"),
         ),
     ),
-    source="ONNX node tests basic_conv_*, conv_with_* and convinteger_*; PyTorch's Conv2d_* among "
-    "ONNX's models",
+    source="ONNX's vectors by way of conv, which it equals to the bit",
 )
 
-MAX_POOL2D = Operation(
-    number=20,
-    name="max_pool2d",
-    summary="Largest element in each window of an image.",
-    formula="output[n, c, y, x] = max_ij input[n, c, y * stride + i * dilation - padding, x "
-    "likewise]",
-    inputs=(Operand(name="input", summary="[n, c, height, width]."),),
+CONV = Operation(
+    number=170,
+    name="conv",
+    summary="Convolution (cross-correlation) over one to three dimensions, with an optional bias.",
+    formula="output[n, o, y] = bias[o] + sum_ci weight[o, c, i] "
+    "input[n, c + group, y * stride + i * dilation - padding], y and i of each dimension",
+    inputs=(
+        Operand(name="input", summary="[n, c, ...] with one to three dimensions at the end."),
+        Operand(name="weight", summary="[o, c / groups, ...]."),
+        Operand(name="bias", summary="[o].", optional=True),
+    ),
     outputs=(
         Operand(
             name="output",
-            summary="[n, c, y, x] with y = (height + top + bottom - (kernel - 1) * dilation - 1) / "
-            "stride + 1, rounded down, or up with ceil_mode; x likewise.",
+            summary="[n, o, ...]; each size is (size + padding - (kernel - 1) * dilation - 1) / "
+            "stride + 1, rounded down.",
         ),
     ),
-    family="pool2d",
-    dtypes=(*FLOATS, "int8", "uint8"),
-    semantics=max_pool2d,
+    family="conv",
+    dtypes=FLOATS,
+    semantics=conv,
     notes=(
-        "NaN wins. Padding is below all elements, and smaller than the reach of the kernel; a "
-        "window without an element gives -infinity, or the least integer.",
-        "With ceil_mode a last window that would begin behind the input and its padding before "
-        "the first element is left out.",
+        "Padding is zeros. groups divides c and o; the kernel fits into the padded input.",
+        "wia_conv2d() is the same for images of two dimensions, wia_conv_integer() for integers.",
     ),
-    standard=Standard(name="MaxPool", opset=12, note="one output; storage_order 0"),
-    attributes=(
-        flag("ceil_mode", "1: the size of the output is rounded up."),
-        pair("kernel", "Rows and columns of the window; has to be given.", None),
-        Attribute(
-            name="stride",
-            summary="Step of the window in rows and columns; 0: that of the kernel.",
-            default=(0, 0),
-            length=2,
-            maximum=INT32_MAX,
-            field="int64_t",
-        ),
-        PADDING,
-        DILATION,
-    ),
-    config="wia_max_pool2d_config_t",
-    tolerance=Tolerance(),
-    flops=lambda shapes, out, values: float(elements(out) * elements(values["kernel"])),
+    standard=Standard(name="Conv", opset=22, note="up to three dimensions; no auto_pad"),
+    attributes=(STRIDES, PADDINGS, DILATIONS, GROUPS),
+    config="wia_conv_nd_config_t",
+    tolerance=_TOLERANCE,
+    flops=lambda shapes, out, values: 2.0 * elements(out) * (conv_length(shapes, values) - 2),
     samples=(
-        Sample(shapes=((1, 1, 4, 4),), values={"kernel": (2, 2)}),
-        Sample(shapes=((2, 3, 7, 9),), values={"kernel": (3, 2), "stride": (2, 1)}),
+        Sample(shapes=((1, 2, 9), (3, 2, 3), (3,)), values={"padding": (1, 2), "stride": (2,)}),
+        Sample(shapes=((1, 2, 5, 7), (4, 1, 3, 2), None), values={"groups": 2, "dilation": (2,)}),
         Sample(
-            shapes=((1, 2, 8, 7),),
-            values={"kernel": (3, 3), "padding": (1, 0, 1, 2), "stride": (2, 2), "ceil_mode": 1},
-            fills=("special",),
+            shapes=((2, 2, 4, 5, 3), (3, 2, 2, 3, 1), (3,)),
+            values={"stride": (1, 2, 1), "padding": (1, 0, 0, 1, 2, 0)},
         ),
-        Sample(shapes=((1, 1, 9, 9),), values={"kernel": (2, 3), "dilation": (3, 2)}),
-        Sample(shapes=((0, 2, 4, 4),), values={"kernel": (2, 2)}),
+        Sample(shapes=((2, 3, 33), (3, 1, 7), (3,)), values={"groups": 3, "padding": (3,)}),
+        Sample(shapes=((0, 2, 4), (3, 2, 3), (3,))),
     ),
-    source="ONNX node tests maxpool_2d_*; PyTorch's MaxPool2d_* among ONNX's models",
+    source="ONNX node tests basic_conv_* and conv_with_*; PyTorch's Conv1d_*, Conv2d_* and "
+    "Conv3d_* among ONNX's models",
 )
 
-OPERATIONS = (CONV2D, MAX_POOL2D)
+CONV_TRANSPOSE = Operation(
+    number=171,
+    name="conv_transpose",
+    summary="Transpose of a convolution over one to three dimensions, with an optional bias.",
+    formula="output[n, o, y * stride + i * dilation - padding] = bias[o] + sum over all y, i and c "
+    "that meet there of weight[c, o, i] input[n, c, y]",
+    inputs=(
+        Operand(name="input", summary="[n, c, ...] with one to three dimensions at the end."),
+        Operand(name="weight", summary="[c, o / groups, ...]."),
+        Operand(name="bias", summary="[o].", optional=True),
+    ),
+    outputs=(
+        Operand(
+            name="output",
+            summary="[n, o, ...]; each size is (size - 1) * stride + (kernel - 1) * dilation + 1 + "
+            "output_padding - padding.",
+        ),
+    ),
+    family="conv_transpose",
+    dtypes=FLOATS,
+    semantics=conv_transpose,
+    notes=(
+        "Padding is what is cut off at both ends, output_padding what is added at the end before. "
+        "Where no kernel reaches, the output is the bias.",
+    ),
+    standard=Standard(
+        name="ConvTranspose", opset=22, note="up to three dimensions; no auto_pad or output_shape"
+    ),
+    attributes=(
+        STRIDES,
+        PADDINGS,
+        DILATIONS,
+        along("output_padding", "Elements added at the end of each dimension; none: 0.", 0),
+        GROUPS,
+    ),
+    config="wia_conv_transpose_config_t",
+    tolerance=Tolerance(
+        ulps=1.0, length=_transpose_length, magnitude=_absolute_transpose, reason=_REASON
+    ),
+    flops=lambda shapes, out, values: 2.0 * elements(shapes[0]) * elements((shapes[1] or (0,))[1:]),
+    samples=(
+        Sample(shapes=((1, 2, 5), (2, 3, 3), (3,)), values={"stride": (2,), "padding": (1, 0)}),
+        Sample(
+            shapes=((2, 4, 3, 4), (4, 3, 2, 3), None),
+            values={"groups": 2, "stride": (3, 2), "output_padding": (1, 0), "dilation": (2, 1)},
+        ),
+        Sample(shapes=((1, 1, 2, 3, 2), (1, 2, 3, 1, 2), (2,)), values={"padding": (1, 0, 0) * 2}),
+        Sample(shapes=((2, 3, 9), (3, 1, 4), (3,)), values={"groups": 3, "stride": (5,)}),
+        Sample(shapes=((0, 2, 4), (2, 3, 3), (3,))),
+    ),
+    source="ONNX node tests convtranspose*; PyTorch's ConvTranspose2d* among ONNX's models",
+)
+
+OPERATIONS = (CONV2D, CONV, CONV_TRANSPOSE)

@@ -19,7 +19,7 @@ from ._model import (
 )
 from ._numeric import narrow, widen
 
-_EPSILON = Scalar(name="epsilon", summary="Added to the variance.", default=1e-5)
+EPSILON = Scalar(name="epsilon", summary="Added to the variance.", default=1e-5)
 
 
 def softmax(np: Any, x: Any, *, axis: int) -> Any:
@@ -28,10 +28,10 @@ def softmax(np: Any, x: Any, *, axis: int) -> Any:
     if wide.size == 0:
         return x.copy()
     powers = np.exp(wide - wide.max(axis=axis, keepdims=True))
-    return narrow(np, powers / _sum(np, powers, axis), x.dtype)
+    return narrow(np, powers / sum_along(np, powers, axis), x.dtype)
 
 
-def _sum(np: Any, array: Any, axis: int) -> Any:
+def sum_along(np: Any, array: Any, axis: int) -> Any:
     """Sum along an axis, kept, in an order that doesn't depend on the other dimensions."""
     moved = np.ascontiguousarray(np.moveaxis(array, axis, -1))
     return np.moveaxis(moved.sum(axis=-1, keepdims=True), -1, axis)
@@ -71,16 +71,23 @@ def batch_norm(
     return narrow(np, total, x.dtype)
 
 
-def _softmax_magnitude(np: Any, x: Any, *, axis: int) -> Any:
+def softmax_distance(np: Any, x: Any, axis: int) -> Any:
+    """1 and how far elements are from the largest one: what their errors grow with."""
     if x.size == 0:
         return x
     distance = abs(x - x.max(axis=axis, keepdims=True))
-    return softmax(np, x, axis=axis) * (1.0 + np.where(np.isfinite(distance), distance, 0.0))
+    return 1.0 + np.where(np.isfinite(distance), distance, 0.0)
 
 
-def _layer_magnitude(
+def softmax_magnitude(np: Any, x: Any, *, axis: int) -> Any:
+    """What the roundings of a share are relative to: itself, and how far it is from the top."""
+    return softmax(np, x, axis=axis) * softmax_distance(np, x, axis)
+
+
+def layer_magnitude(
     np: Any, x: Any, weight: Any = None, bias: Any = None, *, axis: int, epsilon: float
 ) -> Any:
+    """What the formula gives with absolute values."""
     if x.size == 0:
         return x
     rows = x.reshape(*x.shape[: axis % x.ndim], -1)
@@ -108,11 +115,13 @@ def _batch_magnitude(
     return total if bias is None else total + abs(bias)[channel]
 
 
-def _softmax_length(shapes: tuple[Shape | None, ...], values: Values) -> int:
+def softmax_length(shapes: tuple[Shape | None, ...], values: Values) -> int:
+    """Roundings of one result: a summand for each element, and six more."""
     return (shapes[0] or (0,))[values["axis"]] + 6
 
 
-def _layer_length(shapes: tuple[Shape | None, ...], values: Values) -> int:
+def layer_length(shapes: tuple[Shape | None, ...], values: Values) -> int:
+    """Roundings of one result: two sums over the elements, and eight more."""
     shape = shapes[0] or (0,)
     return 2 * elements(shape[values["axis"] % len(shape) :]) + 8
 
@@ -133,8 +142,8 @@ SOFTMAX = Operation(
     config="wia_softmax_config_t",
     tolerance=Tolerance(
         ulps=1.0,
-        length=_softmax_length,
-        magnitude=_softmax_magnitude,
+        length=softmax_length,
+        magnitude=softmax_magnitude,
         reason="Relative to the result: one rounding per summand, four for the exponential, two "
         "for the quotient; the rounding of input - max counts by its size.",
     ),
@@ -172,12 +181,12 @@ LAYER_NORM = Operation(
     notes=("The variance is that of the population: divided by the number of elements.",),
     standard=Standard(name="LayerNormalization", opset=17, note="one output; scale optional"),
     attributes=(one_axis("The first dimension to normalise over; below 0 from the last."),),
-    scalars=(_EPSILON,),
+    scalars=(EPSILON,),
     config="wia_layer_norm_config_t",
     tolerance=Tolerance(
         ulps=1.0,
-        length=_layer_length,
-        magnitude=_layer_magnitude,
+        length=layer_length,
+        magnitude=layer_magnitude,
         reason="Two sums over the elements and eight roundings, relative to what the formula gives "
         "with absolute values; the variance is taken of centred values.",
     ),
@@ -190,7 +199,7 @@ LAYER_NORM = Operation(
         Sample(shapes=((5,), None, (5,)), values={"axis": 0}),
         Sample(shapes=((0, 4), (4,), (4,))),
     ),
-    source="ONNX node tests layer_normalization_*; values worked by hand",
+    source="ONNX's vectors by way of layer_norm_with_stats, which it equals to the bit",
 )
 
 BATCH_NORM = Operation(
@@ -212,7 +221,7 @@ BATCH_NORM = Operation(
     standard=Standard(
         name="BatchNormalization", opset=15, note="training_mode 0; scale and B optional"
     ),
-    scalars=(_EPSILON,),
+    scalars=(EPSILON,),
     config="wia_batch_norm_config_t",
     tolerance=Tolerance(
         ulps=1.0,

@@ -1,4 +1,4 @@
-"""Averages and largest elements of images, in windows or as a whole: NCHW."""
+"""Averages and largest elements of images of two dimensions, in windows or as a whole."""
 
 from __future__ import annotations
 
@@ -18,52 +18,83 @@ from ._model import (
     Tolerance,
     Values,
 )
-from ._numeric import narrow, widen
-from ._windows import DILATION, PADDING, Windows, pair
+from ._pooling import avg_pool, global_avg_pool, global_max_pool, max_pool
+from ._windows import DILATION, PADDING, pair
+
+_CEIL = flag("ceil_mode", "1: the size of the output is rounded up.")
+_KERNEL = pair("kernel", "Rows and columns of the window; has to be given.", None)
+_STRIDE = Attribute(
+    name="stride",
+    summary="Step of the window in rows and columns; 0: that of the kernel.",
+    default=(0, 0),
+    length=2,
+    maximum=INT32_MAX,
+    field="int64_t",
+)
 
 
-def avg_pool2d(np: Any, x: Any, *, count_include_pad: int, **values: Any) -> Any:
-    """Mean of the elements under the kernel, summed row by row."""
-    windows = Windows(x.shape, values)
-    total, count = windows.zeros(np, np.float64), windows.zeros(np, np.float64)
-    inside = np.ones(x.shape, np.float64)
-    if count_include_pad:
-        inside = windows.extend(np, inside, 1.0, overhang=0.0)
-    else:
-        inside = windows.extend(np, inside, 0.0)
-    wide = windows.extend(np, widen(np, x), 0.0)
-    for window, counted in zip(windows.taps(wide), windows.taps(inside), strict=True):
-        # What padding holds is 0, so that infinities and NaN of the input are counted once.
-        total, count = total + window, count + counted
-    return narrow(np, total / count, x.dtype)
+def absolute_average(np: Any, x: Any, **values: Any) -> Any:
+    """Mean of absolute values: what the error of a mean is relative to."""
+    return avg_pool(np, abs(x), **values)
 
 
-def global_avg_pool2d(np: Any, x: Any) -> Any:
-    """Mean of each image."""
-    rows = widen(np, x).reshape(*x.shape[:2], x.shape[2] * x.shape[3])
-    total = rows.sum(axis=-1) / np.float64(rows.shape[-1])
-    return narrow(np, total, x.dtype).reshape(*x.shape[:2], 1, 1)
+def absolute_mean(np: Any, x: Any) -> Any:
+    """The same of whole images."""
+    return global_avg_pool(np, abs(x))
 
 
-def global_max_pool2d(np: Any, x: Any) -> Any:
-    """Largest element of each image; NaN wins."""
-    if x.size == 0:
-        return np.empty((*x.shape[:2], 1, 1), x.dtype)
-    wide = widen(np, x)
-    return wide.max(axis=(2, 3), keepdims=True).astype(x.dtype)
+def image_length(shapes: tuple[Shape | None, ...], values: Values) -> int:
+    """Roundings of a mean of a whole image."""
+    return elements((shapes[0] or (0, 0))[2:]) + 1
 
 
-def _absolute_average(np: Any, x: Any, **values: Any) -> Any:
-    return avg_pool2d(np, abs(x), **values)
-
-
-def _absolute_mean(np: Any, x: Any) -> Any:
-    return global_avg_pool2d(np, abs(x))
-
-
-def _image_length(shapes: tuple[Shape | None, ...], values: Values) -> int:
-    return elements((shapes[0] or (0, 0, 0, 0))[2:]) + 1
-
+MAX_POOL2D = Operation(
+    number=20,
+    name="max_pool2d",
+    summary="Largest element in each window of an image.",
+    formula="output[n, c, y, x] = max_ij input[n, c, y * stride + i * dilation - padding, x "
+    "likewise]",
+    inputs=(Operand(name="input", summary="[n, c, height, width]."),),
+    outputs=(
+        Operand(
+            name="output",
+            summary="[n, c, y, x] with y = (height + top + bottom - (kernel - 1) * dilation - 1) / "
+            "stride + 1, rounded down, or up with ceil_mode; x likewise.",
+        ),
+    ),
+    family="pool2d",
+    dtypes=(*FLOATS, "int8", "uint8"),
+    semantics=max_pool,
+    notes=(
+        "NaN wins. Padding is below all elements, and smaller than the reach of the kernel; a "
+        "window without an element gives -infinity, or the least integer.",
+        "With ceil_mode a last window that would begin behind the input and its padding before "
+        "the first element is left out.",
+    ),
+    standard=Standard(name="MaxPool", opset=12, note="one output; storage_order 0"),
+    attributes=(
+        _CEIL,
+        _KERNEL,
+        _STRIDE,
+        PADDING,
+        DILATION,
+    ),
+    config="wia_max_pool2d_config_t",
+    tolerance=Tolerance(),
+    flops=lambda shapes, out, values: float(elements(out) * elements(values["kernel"])),
+    samples=(
+        Sample(shapes=((1, 1, 4, 4),), values={"kernel": (2, 2)}),
+        Sample(shapes=((2, 3, 7, 9),), values={"kernel": (3, 2), "stride": (2, 1)}),
+        Sample(
+            shapes=((1, 2, 8, 7),),
+            values={"kernel": (3, 3), "padding": (1, 0, 1, 2), "stride": (2, 2), "ceil_mode": 1},
+            fills=("special",),
+        ),
+        Sample(shapes=((1, 1, 9, 9),), values={"kernel": (2, 3), "dilation": (3, 2)}),
+        Sample(shapes=((0, 2, 4, 4),), values={"kernel": (2, 2)}),
+    ),
+    source="ONNX's vectors by way of max_pool, which it equals to the bit",
+)
 
 AVG_POOL2D = Operation(
     number=40,
@@ -75,7 +106,7 @@ AVG_POOL2D = Operation(
     outputs=(Operand(name="output", summary="[n, c, y, x], as of max_pool2d."),),
     family="pool2d",
     dtypes=FLOATS,
-    semantics=avg_pool2d,
+    semantics=avg_pool,
     notes=(
         "Padding counts as 0. The count is that of the elements under the kernel, without padding "
         "unless count_include_pad is set. What hangs over beyond the padding, with ceil_mode, "
@@ -85,17 +116,10 @@ AVG_POOL2D = Operation(
     ),
     standard=Standard(name="AveragePool", opset=19),
     attributes=(
-        flag("ceil_mode", "1: the size of the output is rounded up."),
+        _CEIL,
         flag("count_include_pad", "1: padding counts."),
-        pair("kernel", "Rows and columns of the window; has to be given.", None),
-        Attribute(
-            name="stride",
-            summary="Step of the window in rows and columns; 0: that of the kernel.",
-            default=(0, 0),
-            length=2,
-            maximum=INT32_MAX,
-            field="int64_t",
-        ),
+        _KERNEL,
+        _STRIDE,
         PADDING,
         DILATION,
     ),
@@ -103,7 +127,7 @@ AVG_POOL2D = Operation(
     tolerance=Tolerance(
         ulps=1.0,
         length=lambda shapes, values: elements(values["kernel"]) + 2,
-        magnitude=_absolute_average,
+        magnitude=absolute_average,
         reason="Any order of summation: one rounding in the accumulator per tap and two more, "
         "relative to the mean of absolute values, and one of the result.",
     ),
@@ -129,8 +153,7 @@ AVG_POOL2D = Operation(
         Sample(shapes=((1, 1, 9, 9),), values={"kernel": (2, 3), "dilation": (3, 2)}),
         Sample(shapes=((0, 2, 4, 4),), values={"kernel": (2, 2)}),
     ),
-    source="ONNX node tests averagepool_2d_*; PyTorch's AvgPool2d among ONNX's models; windows "
-    "that hang over by hand",
+    source="ONNX's vectors by way of avg_pool, which it equals to the bit",
 )
 
 GLOBAL_AVG_POOL2D = Operation(
@@ -142,13 +165,13 @@ GLOBAL_AVG_POOL2D = Operation(
     outputs=(Operand(name="output", summary="[n, c, 1, 1]."),),
     family="global_pool2d",
     dtypes=FLOATS,
-    semantics=global_avg_pool2d,
+    semantics=global_avg_pool,
     notes=("NaN spreads. The mean of an image without elements is NaN.",),
     standard=Standard(name="GlobalAveragePool", opset=1, note="images of two dimensions"),
     tolerance=Tolerance(
         ulps=1.0,
-        length=_image_length,
-        magnitude=_absolute_mean,
+        length=image_length,
+        magnitude=absolute_mean,
         reason="Any order of summation: one rounding in the accumulator per element and one more, "
         "relative to the mean of absolute values, and one of the result.",
     ),
@@ -160,7 +183,7 @@ GLOBAL_AVG_POOL2D = Operation(
         Sample(shapes=((0, 2, 4, 4),)),
         Sample(shapes=((1, 2, 0, 4),)),
     ),
-    source="ONNX node tests globalaveragepool*",
+    source="ONNX's vectors by way of global_avg_pool, which it equals to the bit",
 )
 
 GLOBAL_MAX_POOL2D = Operation(
@@ -172,7 +195,7 @@ GLOBAL_MAX_POOL2D = Operation(
     outputs=(Operand(name="output", summary="[n, c, 1, 1]."),),
     family="global_pool2d",
     dtypes=(*FLOATS, "int8", "uint8"),
-    semantics=global_max_pool2d,
+    semantics=global_max_pool,
     notes=("NaN wins. An image without elements is INVALID_ARGUMENT, unless the output is empty.",),
     standard=Standard(name="GlobalMaxPool", opset=1, note="images of two dimensions"),
     tolerance=Tolerance(),
@@ -183,7 +206,7 @@ GLOBAL_MAX_POOL2D = Operation(
         Sample(shapes=((1, 5, 3, 1),), fills=("special",)),
         Sample(shapes=((0, 2, 4, 4),)),
     ),
-    source="ONNX node tests globalmaxpool*; NaN by hand",
+    source="ONNX's vectors by way of global_max_pool, which it equals to the bit",
 )
 
-OPERATIONS = (AVG_POOL2D, GLOBAL_AVG_POOL2D, GLOBAL_MAX_POOL2D)
+OPERATIONS = (AVG_POOL2D, MAX_POOL2D, GLOBAL_AVG_POOL2D, GLOBAL_MAX_POOL2D)

@@ -53,7 +53,7 @@ def conv_transpose(call: Call) -> Result:
         ]
         more = [extra + max(0, -total) for extra, total in zip(more, totals, strict=True)]
         totals = [max(0, total) for total in totals]
-        padding = halves(totals, larger_behind=mode != "SAME_UPPER")
+        padding = halves(totals, larger_behind=mode == "SAME_UPPER")
     elif mode == "VALID":
         padding = (0,) * (2 * rank)
     window = Window(kernel, stride, dilation, padding)

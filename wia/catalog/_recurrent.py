@@ -1,0 +1,164 @@
+"""Recurrent cells and the layers that repeat them, in wide arithmetic.
+
+Gates stand below each other in weights, in the order of ONNX: z r h of a GRU, i o f c of an LSTM.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ._model import Values
+from ._numeric import product
+
+Steps = Callable[[Any, Sequence[Any], int], Sequence[Any]]
+"""(products of the input, states, direction) to the next states, the hidden one first."""
+
+DEFAULTS = {"rnn": (2,), "gru": (1, 2), "lstm": (1, 2, 2)}
+"""Activations of the gates: sigmoid is 1, tanh is 2."""
+_ALPHAS = {5: 0.01, 8: 0.2}
+_BETAS = {7: 1.0, 8: 0.5}
+
+
+def _elu(np: Any, x: Any, a: float, b: float) -> Any:
+    return np.where(x >= 0, x, a * np.expm1(np.minimum(x, 0.0)))
+
+
+_FUNCTIONS: dict[int, Callable[..., Any]] = {
+    1: lambda np, x, a, b: 0.5 * (1.0 + np.tanh(0.5 * x)),
+    2: lambda np, x, a, b: np.tanh(x),
+    3: lambda np, x, a, b: np.maximum(x, 0.0),
+    4: lambda np, x, a, b: a * x + b,
+    5: lambda np, x, a, b: np.where(x >= 0, x, a * x),
+    6: lambda np, x, a, b: np.where(x >= a, x, 0.0),
+    7: lambda np, x, a, b: a * np.tanh(b * x),
+    8: lambda np, x, a, b: np.clip(a * x + b, 0.0, 1.0),
+    9: _elu,
+    10: lambda np, x, a, b: x / (1.0 + np.abs(x)),
+    11: lambda np, x, a, b: np.logaddexp(0.0, x),
+}
+
+
+class Activations:
+    """The functions of the gates, by direction, with what bounds their inputs."""
+
+    def __init__(self, np: Any, kind: str, values: Values) -> None:
+        self._np = np
+        self._kind = kind
+        self._codes = tuple(values.get("activations", ()))
+        self._alphas, self._betas = values.get("alpha", ()), values.get("beta", ())
+        self._limit = values.get("clip", 0.0) or math.inf
+
+    def __call__(self, x: Any, gate: int, direction: int) -> Any:
+        """The activation of a gate's sum."""
+        defaults = DEFAULTS[self._kind]
+        place = gate + direction * len(defaults)
+        code = (self._codes[place] if self._codes else 0) or defaults[gate]
+        alpha = self._alphas[place] if self._alphas else _ALPHAS.get(code, 1.0)
+        beta = self._betas[place] if self._betas else _BETAS.get(code, 0.0)
+        bounded = self._np.clip(x, -self._limit, self._limit)
+        return _FUNCTIONS[code](self._np, bounded, alpha, beta)
+
+    def steepness(self) -> float:
+        """How much errors grow in any of them at most."""
+        factors = [abs(item) for item in (*self._alphas, *self._betas)]
+        return float(max([1.0, *factors]) ** 2)
+
+
+def biases(np: Any, bias: Any, gates: int, size: int) -> tuple[Any, Any]:
+    """Those of the input and those of the state, [gates * size] each."""
+    if bias is None:
+        none = np.zeros(gates * size)
+        return none, none
+    return bias[: gates * size], bias[gates * size :]
+
+
+def rnn_step(np: Any, from_input: Any, states: Any, r: Any, bias: Any, act: Any, d: int) -> Any:
+    """act(x W + h R + b)."""
+    (h,) = states
+    return (act(from_input + product(np, h, r.T) + bias, 0, d),)
+
+
+def gru_step(
+    np: Any, from_input: Any, states: Any, r: Any, bias: Any, act: Any, d: int, linear: int
+) -> Any:
+    """Update and reset gates; the reset works before the product, or on it when linear."""
+    (h,) = states
+    size = r.shape[1]
+    gates = from_input[:, : 2 * size] + product(np, h, r[: 2 * size].T) + bias[: 2 * size]
+    z, reset = act(gates[:, :size], 0, d), act(gates[:, size:], 0, d)
+    last, own = r[2 * size :].T, from_input[:, 2 * size :]
+    if linear:
+        new = act(own + reset * (product(np, h, last) + bias[2 * size :]), 1, d)
+    else:
+        new = act(own + product(np, reset * h, last) + bias[2 * size :], 1, d)
+    return ((1.0 - z) * new + z * h,)
+
+
+def lstm_step(
+    np: Any,
+    from_input: Any,
+    states: Any,
+    r: Any,
+    bias: Any,
+    act: Any,
+    d: int,
+    peepholes: Any,
+    coupled: int,
+) -> Any:
+    """Input, output and forget gates over a cell."""
+    h, c = states
+    size = r.shape[1]
+    sums = from_input + product(np, h, r.T) + bias
+    i, o, f, g = (sums[:, n * size : (n + 1) * size] for n in range(4))
+    seen = np.zeros(3 * size) if peepholes is None else peepholes
+    i = act(i + seen[:size] * c, 0, d)
+    f = 1.0 - i if coupled else act(f + seen[2 * size :] * c, 0, d)
+    cell = f * c + i * act(g, 1, d)
+    o = act(o + seen[size : 2 * size] * cell, 0, d)
+    return o * act(cell, 2, d), cell
+
+
+def run_layer(
+    np: Any, x: Any, states: Sequence[Any], lengths: Any, direction: int, step: Any
+) -> tuple[Any, list[Any]]:
+    """All steps of a layer: [s, directions, b, h] and the last states, [directions, b, h].
+
+    ``x`` is [s, b, ...]; ``step(t, x, states, d)`` gives the next states of one direction d from
+    x [b, ...]. ``direction`` is 0 forward, 1 reverse, 2 both. Behind its length a batch gives 0.
+    """
+    steps, batch = x.shape[:2]
+    size = states[0].shape[-1]
+    count = 2 if direction == 2 else 1
+    limit = np.full(batch, steps) if lengths is None else lengths.astype(np.int64)
+    total = np.zeros((steps, count, batch, size))
+    last = [item.copy() for item in states]
+    every = np.arange(batch)
+    for d in range(count):
+        backward = direction == 1 or d == 1
+        now = [item[d] for item in states]
+        for s in range(steps):
+            valid = (s < limit)[:, None]
+            place = np.where(s < limit, limit - 1 - s, s) if backward else np.full(batch, s)
+            new = step(x[place, every], now, d)
+            now = [np.where(valid, a, b) for a, b in zip(new, now, strict=True)]
+            total[place, d, every] = np.where(valid, now[0], 0.0)
+        for item, final in zip(last, now, strict=True):
+            item[d] = final
+    return total, last
+
+
+def error_step(np: Any, inputs: Any, states: Any, errors: Any, r: Any, steep: float) -> Any:
+    """How the errors of states grow in a step, whatever the cell: a bound, not an estimate.
+
+    ``inputs`` are the absolute sums that each gate has from the input and its biases.
+    """
+    h, c = states[0], states[-1]
+    size = r.shape[1]
+    from_state = np.matmul(abs(h), abs(r).T)
+    grown = inputs + from_state + np.matmul(errors[0], abs(r).T)
+    gates = grown.reshape(-1, r.shape[0] // size, size).max(axis=1) * steep
+    largest = from_state.reshape(-1, r.shape[0] // size, size).max(axis=1)
+    new = gates * (2.0 + abs(c) + largest) + errors[-1] + abs(c) + 1.0
+    return [new * steep for _ in states]

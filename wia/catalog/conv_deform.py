@@ -1,0 +1,171 @@
+"""Convolution whose taps are moved by offsets."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+from ._convolve import add_bias
+from ._cost import elements
+from ._model import (
+    FLOATS,
+    INT32_MAX,
+    Attribute,
+    Operand,
+    Operation,
+    Sample,
+    Shape,
+    Standard,
+    Tolerance,
+    Values,
+)
+from ._numeric import narrow, widen
+from ._windows import DILATIONS, PADDINGS, STRIDES, Windows
+from .conv import GROUPS
+
+
+def _bilinear(np: Any, images: Any, y: Any, x: Any) -> Any:
+    """Values [n, g, c, ...] of images [n, g, c, h, w] at places [n, g, ...]; 0 outside."""
+    height, width = images.shape[-2:]
+    top, left = np.floor(y), np.floor(x)
+    n = np.arange(images.shape[0]).reshape(-1, *([1] * (y.ndim - 1)))
+    g = np.arange(images.shape[1]).reshape(-1, *([1] * (y.ndim - 2)))
+    last = np.moveaxis(images, 2, -1)
+    total = 0.0
+    for down, right in product((0, 1), (0, 1)):
+        row, column = top + down, left + right
+        share = (1.0 - np.abs(y - row)) * (1.0 - np.abs(x - column))
+        inside = (row >= 0) & (row < height) & (column >= 0) & (column < width)
+        i = np.where(inside, row, 0).astype(np.int64)
+        j = np.where(inside, column, 0).astype(np.int64)
+        value = last[n, g, i, j] * share[..., None]
+        total = total + np.where(inside[..., None], value, 0.0)
+    return np.moveaxis(total, -1, 2)
+
+
+def deform_conv(
+    np: Any, x: Any, weight: Any, offset: Any, bias: Any = None, mask: Any = None, **values: Any
+) -> Any:
+    """The sums of conv2d with each tap taken between pixels, where its offset moves it to."""
+    groups, parts = values["groups"], values["offset_groups"]
+    images, channels, height, width = x.shape
+    windows = Windows(x.shape, weight.shape[2:], values)
+    rows, columns = windows.counts
+    taps = elements(windows.kernel)
+    top, left = windows.padding[:2]
+    moves = widen(np, offset).reshape(images, parts, taps, 2, rows, columns)
+    factors = None
+    if mask is not None:
+        factors = widen(np, mask).reshape(images, parts, taps, rows, columns)
+    split = widen(np, x).reshape(images, parts, channels // parts, height, width)
+    outputs, own = weight.shape[0] // groups, weight.shape[1]
+    weights = widen(np, weight).reshape(groups, outputs, own, taps)
+    total = np.zeros((images, groups, outputs, rows, columns), np.float64)
+    if x.size == 0 or total.size == 0:
+        sampled = []
+    else:
+        down = np.arange(rows)[:, None] * windows.stride[0] - top
+        across = np.arange(columns)[None, :] * windows.stride[1] - left
+        sampled = [
+            _bilinear(
+                np,
+                split,
+                moves[:, :, tap, 0] + down + i * windows.dilation[0],
+                moves[:, :, tap, 1] + across + j * windows.dilation[1],
+            )
+            for tap, (i, j) in enumerate(product(*map(range, windows.kernel)))
+        ]
+    for tap, picked in enumerate(sampled):
+        scaled = picked if factors is None else picked * factors[:, :, None, tap]
+        pixels = scaled.reshape(images, groups, own, rows, columns)
+        for channel in range(own):
+            factor = weights[:, :, channel, tap].reshape(groups, outputs, 1, 1)
+            total += pixels[:, :, channel, None] * factor
+    total = total.reshape(images, weight.shape[0], rows, columns)
+    return narrow(np, add_bias(np, total, None if bias is None else widen(np, bias)), x.dtype)
+
+
+def _magnitude(
+    np: Any, x: Any, weight: Any, offset: Any, bias: Any = None, mask: Any = None, **values: Any
+) -> Any:
+    parts = [None if item is None else abs(item) for item in (bias, mask)]
+    # Shares of neighbours err by the rounding of a place: as much as pixels are from the edge.
+    size = 1.0 + max(x.shape[2:], default=0) + np.max(np.abs(offset), initial=0.0)
+    return size * deform_conv(np, abs(x), abs(weight), offset, *parts, **values)
+
+
+def _length(shapes: tuple[Shape | None, ...], values: Values) -> int:
+    return elements((shapes[1] or (0, 0))[1:]) + 16
+
+
+DEFORM_CONV = Operation(
+    number=174,
+    name="deform_conv",
+    summary="Convolution of images whose taps are moved by offsets and scaled by a mask.",
+    formula="output[n, o, y, x] = bias[o] + sum_cij weight[o, c, i, j] mask * "
+    "input[n, c + group, y * stride + i * dilation - padding + offset, x likewise]",
+    inputs=(
+        Operand(name="input", summary="[n, c, height, width]."),
+        Operand(name="weight", summary="[o, c / groups, kernel height, kernel width]."),
+        Operand(
+            name="offset",
+            summary="[n, offset_groups * kernel height * kernel width * 2, y, x]: rows, then "
+            "columns, for each tap.",
+        ),
+        Operand(name="bias", summary="[o].", optional=True),
+        Operand(
+            name="mask",
+            summary="[n, offset_groups * kernel height * kernel width, y, x]; 1 when left out.",
+            optional=True,
+        ),
+    ),
+    outputs=(Operand(name="output", summary="[n, o, y, x], as of conv2d."),),
+    family="deform_conv",
+    dtypes=FLOATS,
+    semantics=deform_conv,
+    notes=(
+        "Between pixels values are bilinear; pixels outside of the image are 0. groups and "
+        "offset_groups divide c, groups divides o.",
+    ),
+    standard=Standard(name="DeformConv", opset=22, note="images of two dimensions"),
+    attributes=(
+        STRIDES,
+        PADDINGS,
+        DILATIONS,
+        GROUPS,
+        Attribute(
+            name="offset_groups",
+            summary="Parts of the channels with offsets of their own.",
+            default=1,
+            minimum=1,
+            maximum=INT32_MAX,
+            zero_is_default=True,
+            field="int64_t",
+        ),
+    ),
+    config="wia_deform_conv_config_t",
+    tolerance=Tolerance(
+        ulps=1.0,
+        length=_length,
+        magnitude=_magnitude,
+        reason="Any order of summation: one rounding in the accumulator per tap and 16 more for "
+        "the place and its four shares, relative to the sum of absolute products times the "
+        "largest place, and one of the result.",
+    ),
+    flops=lambda shapes, out, values: 8.0 * elements(out) * elements((shapes[1] or (0, 0))[1:]),
+    samples=(
+        Sample(shapes=((1, 1, 3, 4), (1, 1, 2, 2), (1, 8, 2, 3), None, None)),
+        Sample(
+            shapes=((2, 4, 5, 6), (2, 2, 3, 2), (2, 24, 3, 5), (2,), (2, 12, 3, 5)),
+            values={"groups": 2, "offset_groups": 2},
+        ),
+        Sample(
+            shapes=((1, 2, 7, 5), (3, 2, 2, 2), (1, 8, 4, 2), (3,), None),
+            values={"stride": (2,), "padding": (1, 0, 1, 1), "dilation": (1, 2)},
+        ),
+        Sample(shapes=((0, 1, 3, 3), (1, 1, 2, 2), (0, 8, 2, 2), None, None)),
+    ),
+    source="ONNX node tests basic_deform_conv_* and deform_conv_*",
+)
+
+OPERATIONS = (DEFORM_CONV,)
