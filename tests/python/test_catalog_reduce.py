@@ -159,6 +159,6 @@ def test_several_outputs_in_python() -> None:
             ctx.execute("cummax", [x], [values])
         group = ctx.group()
         both = group.apply_all("cummax", [group.input(3)])
-        group_plan = group.plan(*both)
-        group_plan(ctx.tensor([5.0, 7.0, 6.0]), *out)
+        with group.plan(*both) as plan:
+            plan(ctx.tensor([5.0, 7.0, 6.0]), *out)
         assert (out[0].tolist(), out[1].tolist()) == ([5, 7, 7], [0, 1, 1])

@@ -155,6 +155,8 @@ UNARY_SAMPLES = (
     Sample(shapes=((2, 0),)),
     Sample(shapes=((65,),), fills=("wide",)),
 )
+HALVES = Sample(shapes=((65,),), fills=("halves",))
+PAIRS_OF_HALVES = Sample(shapes=((65,), (65,)), fills=("halves", "halves"))
 POSITIVE_SAMPLES = (*UNARY_SAMPLES, Sample(shapes=((2, 33),), fills=("positive",)))
 PAIR_SAMPLES = (
     Sample(shapes=((8,), (8,))),

@@ -39,7 +39,8 @@ def make_inputs(
 
     Fills: "normal" (standard normal; integers from -8 to 8), "positive" (0.5 to 2; integers 1 to
     8), "wide" (over the dtype's range), "special" (normal with NaN, infinities, zeros of both signs
-    and the smallest values among them; floats only), "index5" (integers from -5 to 4), "2..7" (from
+    and the smallest values among them; floats only), "halves" (multiples of 1/2 from -4 to 4: ends
+    and middles of what is rounded; floats only), "index5" (integers from -5 to 4), "2..7" (from
     2 to below 7; ends may be negative and, for floats, have a point), "rising7" (0, then sorted
     integers up to 7).
     """
@@ -114,4 +115,16 @@ def _special(np: Any, random: Any, shape: Any, dtype: Any) -> Any:
     return np.where(chosen, random.choice(odd, shape), values)
 
 
-_FILLS = {"normal": _normal, "positive": _positive, "special": _special, "wide": _wide}
+def _halves(np: Any, random: Any, shape: Any, dtype: Any) -> Any:
+    if is_integer(dtype):
+        return _normal(np, random, shape, dtype)
+    return narrow(np, 0.5 * random.integers(-8, 9, shape), dtype)
+
+
+_FILLS = {
+    "halves": _halves,
+    "normal": _normal,
+    "positive": _positive,
+    "special": _special,
+    "wide": _wide,
+}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ._forms import EXACT, UNARY_SAMPLES, binary, onnx, relative, roundings, unary, valued
+from ._forms import EXACT, HALVES, UNARY_SAMPLES, binary, onnx, relative, roundings, unary, valued
 from ._model import FLOATS, Operand, Operation, Sample, Scalar
 from ._numeric import narrow, widen
 
@@ -108,7 +108,7 @@ def _activation(
     **more: Any,
 ) -> Operation:
     """An entry; a sample more has other scalars than the defaults."""
-    made: tuple[Sample, ...] = UNARY_SAMPLES
+    made: tuple[Sample, ...] = (*UNARY_SAMPLES, HALVES)
     if scalars:
         values = {scalar.name: 0.75 * scalar.default + 0.125 for scalar in scalars}
         made = (*made, *valued(UNARY_SAMPLES[:1], **values))

@@ -73,7 +73,7 @@ def addcmul(np: Any, x: Any, a: Any, b: Any, *, value: float) -> Any:
 
 def addcdiv(np: Any, x: Any, a: Any, b: Any, *, value: float) -> Any:
     """Sum of the first and a multiple of the quotient of the others."""
-    return narrow(np, widen(np, x) + value * widen(np, a) / widen(np, b), x.dtype)
+    return narrow(np, widen(np, x) + value * (widen(np, a) / widen(np, b)), x.dtype)
 
 
 def fma(np: Any, a: Any, b: Any, c: Any) -> Any:
@@ -224,7 +224,7 @@ ADDCMUL = binary(
     73,
     "addcmul",
     "Sum of a tensor and a multiple of the product of two others.",
-    "output = input + value * a * b",
+    "output = input + value * (a * b)",
     addcmul,
     inputs=broadcasting("input", "a", "b"),
     outputs=(TOGETHER,),
@@ -244,7 +244,7 @@ ADDCDIV = binary(
     74,
     "addcdiv",
     "Sum of a tensor and a multiple of the quotient of two others.",
-    "output = input + value * a / b",
+    "output = input + value * (a / b)",
     addcdiv,
     inputs=broadcasting("input", "a", "b"),
     outputs=(TOGETHER,),

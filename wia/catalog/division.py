@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ._forms import EXACT, PAIR_SAMPLES, binary, flag, onnx, valued
+from ._forms import EXACT, PAIR_SAMPLES, PAIRS_OF_HALVES, binary, flag, onnx, valued
 from ._model import FLOATS, INTEGERS
 from ._numeric import each, is_integer, is_unsigned, narrow, widen
 
+_SAMPLES = (*PAIR_SAMPLES, PAIRS_OF_HALVES)
 _BY_ZERO = "By 0 integers give 0, and floats what IEEE 754 says."
 
 
@@ -73,7 +74,7 @@ MOD = binary(
         flag("fmod", "1: the remainder has the sign of a, as in C; 0: that of b, as in Python."),
     ),
     standard=onnx("Mod", 13),
-    samples=(*PAIR_SAMPLES, *valued(PAIR_SAMPLES[-2:], fmod=1)),
+    samples=(*_SAMPLES, *valued(_SAMPLES[-3:], fmod=1)),
     source="ONNX node tests mod_*; division by 0 and of the least integer by hand",
     config="wia_mod_config_t",
 )
@@ -88,6 +89,7 @@ FLOOR_DIV = binary(
         "The least integer by -1 gives itself.",
     ),
     source="Python's //; division by 0 and of the least integer by hand",
+    samples=_SAMPLES,
 )
 REMAINDER = binary(
     69,
@@ -102,6 +104,7 @@ REMAINDER = binary(
     tolerance=EXACT,
     source="values worked by hand",
     dtypes=FLOATS,
+    samples=_SAMPLES,
 )
 GCD = binary(
     83,

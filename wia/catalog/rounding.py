@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._forms import EXACT, SIGNED_ZEROS, binary, onnx, unary
+from ._forms import EXACT, HALVES, SIGNED_ZEROS, UNARY_SAMPLES, binary, onnx, unary
 from ._model import FLOATS, Operand
 from ._numeric import narrow, widen
 
+_SAMPLES = (*UNARY_SAMPLES, HALVES)
 _NOTE = "Infinities, NaN and zeros of either sign stay."
 
 
@@ -65,6 +66,7 @@ FLOOR = unary(
     standard=onnx("Floor", 13),
     source="ONNX node tests floor*",
     tolerance=SIGNED_ZEROS,
+    samples=_SAMPLES,
 )
 CEIL = unary(
     108,
@@ -76,6 +78,7 @@ CEIL = unary(
     standard=onnx("Ceil", 13),
     source="ONNX node tests ceil*",
     tolerance=SIGNED_ZEROS,
+    samples=_SAMPLES,
 )
 ROUND = unary(
     109,
@@ -87,6 +90,7 @@ ROUND = unary(
     standard=onnx("Round", 11),
     source="ONNX node test round",
     tolerance=SIGNED_ZEROS,
+    samples=_SAMPLES,
 )
 TRUNC = unary(
     110,
@@ -97,6 +101,7 @@ TRUNC = unary(
     notes=(f"{_NOTE} What becomes 0 keeps its sign.",),
     source="Python's math.trunc",
     tolerance=SIGNED_ZEROS,
+    samples=_SAMPLES,
 )
 FRAC = unary(
     111,
@@ -107,6 +112,7 @@ FRAC = unary(
     notes=("The sign is that of input, of 0 too. Infinities give 0; NaN stays.",),
     source="Python's math.modf",
     tolerance=SIGNED_ZEROS,
+    samples=_SAMPLES,
 )
 COPYSIGN = binary(
     79,

@@ -130,10 +130,10 @@ SINC = unary(
     sinc,
     notes=("Whole numbers but 0, and infinities, give 0. NaN stays.",),
     tolerance=relative(
-        8,
-        "Eight roundings",
-        "1 / (1 + |input|), about which it swings",
-        lambda np, x: 1.0 / (1.0 + np.abs(x)),
+        4,
+        "Four roundings",
+        "1: so far one of pi * input moves it",
+        lambda np, x: np.ones(x.shape),
     ),
     source="numpy.sinc",
 )
