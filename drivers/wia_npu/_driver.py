@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import re
+from math import prod
 
 from wia import InvalidArgumentError
 from wia.catalog import BY_NAME, cost
-from wia.driver import Cost, DeviceFlag, Driver, NativeKernel, Node, ReservedMemory, kernel
-from wia_npu import _compiler, _elements, _images, _moves, _products, _rows
+from wia.driver import (
+    Cost,
+    DeviceFlag,
+    Driver,
+    Group,
+    Layout,
+    NativeKernel,
+    Node,
+    ReservedMemory,
+    kernel,
+)
+from wia_npu import _compiler, _elements, _images, _layers, _moves, _products, _rows
 from wia_npu._words import Program
 
 __all__ = ["NpuDriver"]
@@ -55,7 +66,19 @@ class NpuDriver(Driver):
             )
         return int(match[1]) * _UNITS[match[2]]
 
+    def prepare_group(self, device: int, group: Group) -> object:
+        """One operation, or a layer: a product with a bias and a function behind it."""
+        if len(group.nodes) == 1:
+            return super().prepare_group(device, group)
+        program = _layers.layer(group)
+        return self._compile(program, _group_cost(group), f"npu_{_name(group)}")
+
     def _kernel(self, node: Node, program: Program, *, in_place: bool = False) -> NativeKernel:
+        return self._compile(program, _cost(node), f"npu_{program.code}", in_place=in_place)
+
+    def _compile(
+        self, program: Program, cost: Cost, name: str, *, in_place: bool = False
+    ) -> NativeKernel:
         """The compiled kernel for a program."""
         cache = self.get_option("CACHE")
         part, run, each = (
@@ -75,8 +98,8 @@ class NpuDriver(Driver):
             keepalive=words,
             workspace_size=program.scratch * program.chunks(threads),
             in_place=in_place,
-            cost=_cost(node),
-            name=f"npu_{program.code}",
+            cost=cost,
+            name=name,
         )
 
     @kernel(*_elements.BINARY, dtypes=FLOAT32, in_place=True)
@@ -151,9 +174,27 @@ class NpuDriver(Driver):
 
 
 def _cost(node: Node) -> Cost:
+    node.attributes.refuse_ignored(node.op)  # all of them are read here, which says nothing
     entry = BY_NAME[node.op]
     operands = (*node.inputs, node.output)
     shapes = [None if layout is None else layout.shape for layout in operands]
     sizes = [0 if layout is None else layout.numpy_dtype.itemsize for layout in operands]
     flops, moved = cost(entry, shapes, sizes, {**entry.defaults(), **node.attributes})
     return Cost(flops=flops, bytes=moved)
+
+
+def _name(group: Group) -> str:
+    return "_".join(node.op for node in group.nodes)
+
+
+def _group_cost(group: Group) -> Cost:
+    """The operations of all nodes; only what the group reads and writes is moved."""
+    operands = [group.values[value] for value in (*group.inputs, *group.outputs)]
+    return Cost(
+        flops=sum(_cost(node).flops for node in group.nodes),
+        bytes=sum(_size(layout) for layout in operands),
+    )
+
+
+def _size(layout: Layout | None) -> int:
+    return 0 if layout is None else prod(layout.shape) * layout.numpy_dtype.itemsize

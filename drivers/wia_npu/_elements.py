@@ -31,6 +31,7 @@ __all__ = [
     "TANH",
     "binary",
     "broadcast",
+    "function_code",
     "unary",
 ]
 
@@ -81,11 +82,16 @@ def binary(node: Node) -> Program:
     return Program("binary", [BINARY[node.op], 0, 0, *space], units=prod(output.shape))
 
 
+def function_code(node: Node) -> int:
+    """The code of a function of one element."""
+    if node.op == "gelu" and node.attributes["approximate"]:
+        return GELU_TANH
+    return UNARY[node.op]
+
+
 def unary(node: Node) -> Program:
     """One operand."""
-    code, output = UNARY[node.op], node.output
-    if node.op == "gelu" and node.attributes["approximate"]:
-        code = GELU_TANH
+    code, output = function_code(node), node.output
     (layout,) = (layout for layout in node.inputs if layout is not None)
     space = space_words(output.shape, layout.strides, output.strides)
     work = 1 if code < EXP else 16

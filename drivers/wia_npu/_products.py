@@ -19,8 +19,12 @@ __all__ = [
     "BLOCK",
     "B_STRIDES",
     "C_STRIDES",
+    "ENDS_WITH",
     "FIRST",
     "OUTPUT",
+    "ROW",
+    "ROW_STRIDE",
+    "SECOND",
     "K",
     "M",
     "N",
@@ -29,12 +33,14 @@ __all__ = [
     "matmul",
 ]
 
-M, K, N, FIRST, ADDEND, OUTPUT, ALPHA, BETA = range(HEADER, HEADER + 8)
-"""Sizes; the operands a (b is the next one), addend (-1: none) and c; scalars of the launch (-1:
-the factor is 1)."""
-A_STRIDES, B_STRIDES, C_STRIDES, ADDEND_STRIDES = range(HEADER + 8, HEADER + 16, 2)
+M, K, N, FIRST, SECOND, ADDEND, OUTPUT, ALPHA, BETA = range(HEADER, HEADER + 9)
+"""Sizes; the operands a, b, addend (-1: none), c; scalars of the launch (-1: the factor is 1)."""
+ROW, ROW_STRIDE, ENDS_WITH = range(HEADER + 9, HEADER + 12)
+"""Of a group: the operand whose row is added to the product (-1: none), and the code of a function
+of one element (0: none)."""
+A_STRIDES, B_STRIDES, C_STRIDES, ADDEND_STRIDES = range(HEADER + 12, HEADER + 20, 2)
 """Of rows and columns."""
-BATCH = HEADER + 16
+BATCH = HEADER + 20
 
 BLOCK = 512
 """Columns that are summed at once, in the workspace."""
@@ -55,7 +61,7 @@ def _program(
 ) -> Program:
     """Strides are those of a, b, c and the addend: of the batch, then of rows and columns."""
     m, k, n = sizes
-    words = [m, k, n, first, addend, output, alpha, beta]
+    words = [m, k, n, first, first + 1, addend, output, alpha, beta, -1, 0, 0]
     for own in strides:
         words += own[-2:]
     words += space_words(batch, *(own[:-2] for own in strides))

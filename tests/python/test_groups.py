@@ -64,6 +64,8 @@ def test_a_layer(any_ctx: wia.Context, bias: bool) -> None:
             plan(*given, out, stream=stream)
         assert out.numpy().tobytes() == expected.tobytes()
         assert repr(plan) == f"wia.Plan('matmul, {'add, ' if bias else ''}relu')"
+        if any_ctx.device.driver_name in ("npu", "sample"):
+            assert plan.kernel_count == 1
         if any_ctx.device.driver_name == "sample":
             assert (plan.kernel_count, plan.workspace_size) == (1, 0)
         if any_ctx.device.driver_name == "reference":
@@ -72,6 +74,76 @@ def test_a_layer(any_ctx: wia.Context, bias: bool) -> None:
             assert (
                 plan.workspace_size == 256 * bias + 4 * M * N
             )  # the first of two to whole 64 bytes
+
+
+@pytest.mark.parametrize("product", ["matmul", "linear", "addmm", "batch"])
+@pytest.mark.parametrize("end", ["", "silu", "gelu", "gelu of tanh", "sigmoid"])
+def test_what_the_npu_fuses(product: str, end: str) -> None:
+    """Every product with every end: one kernel, the bits of several, from one chunk or many."""
+    pytest.importorskip("numba")
+    random = np.random.default_rng(5)
+    every: dict[str, list[tuple[int, ...]]] = {
+        "matmul": [(600, 70), (70, 530)],
+        "linear": [(3, 4, 9), (21, 9), (21,)],
+        "addmm": [(1, 8), (5, 6), (6, 8)],
+        "batch": [(2, 1, 4, 5), (3, 5, 6)],
+    }
+    shapes = every[product]
+    op = "matmul" if product == "batch" else product
+    with wia.Context("npu") as ctx:
+        given = [ctx.tensor(random.standard_normal(shape).astype("f")) for shape in shapes]
+        given[1] = ctx.tensor(given[1].T.numpy()).T  # strides of columns
+        expected = ctx.execute(op, given)[0]
+        bias = ctx.tensor(random.standard_normal((2 * expected.shape[-1],)).astype("f"))[::2]
+        expected = ctx.add(bias, expected)
+        approximate: dict[str, Any] = {"approximate": 1} if end == "gelu of tanh" else {}
+        if end:
+            (expected,) = ctx.execute(end.split()[0], [expected], **approximate)
+        group = ctx.group()
+        row = group.input(bias)
+        y = row + group.apply(op, [group.input(tensor) for tensor in given])
+        if end:
+            y = group.apply(end.split()[0], [y], **approximate)
+        out = ctx.empty(y.shape)
+        with group.plan(y) as plan:
+            assert (plan.kernel_count, plan.name) == (1, f"npu_{plan.op.replace(', ', '_')}")
+            plan(bias, *given, out)
+        assert out.numpy().tobytes() == expected.numpy().tobytes()
+
+
+def test_what_the_npu_does_not_fuse() -> None:
+    """It is split, and right."""
+    pytest.importorskip("numba")
+    with wia.Context("npu") as ctx:
+        a = ctx.tensor(np.arange(-8, 8, dtype="f").reshape(4, 4))
+        column = ctx.tensor(np.arange(4, dtype="f").reshape(4, 1))
+        group = ctx.group()
+        x, c = group.input(a), group.input(column)
+        values = {
+            "column": (x @ x) + c,
+            "twice": group.apply("exp", [group.apply("relu", [x @ x])]),
+            "itself": (lambda y: y + y)(x @ x),
+            "other": group.apply("relu", [x]),
+        }
+        product = a @ a
+        expected = {
+            "column": product + column,
+            "twice": ctx.exp(ctx.relu(product)),
+            "itself": product + product,
+            "other": ctx.relu(a),
+        }
+        outs = {name: ctx.empty((4, 4)) for name in values}
+        with group.plan(*values.values()) as plan:
+            assert plan.kernel_count == 8
+            plan(a, column, *outs.values())
+        for name, out in outs.items():
+            assert out.numpy().tobytes() == expected[name].numpy().tobytes(), name
+        alone = ctx.group()
+        x, c = alone.input(a), alone.input(column)
+        with alone.plan((x @ x) + c) as plan:
+            assert plan.kernel_count == 2
+            plan(a, column, outs["column"])
+        assert outs["column"].numpy().tobytes() == expected["column"].numpy().tobytes()
 
 
 def test_scalars_of_a_launch(reference: wia.Context) -> None:

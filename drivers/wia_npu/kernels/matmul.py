@@ -17,13 +17,18 @@ from wia_npu._products import (
     BETA,
     BLOCK,
     C_STRIDES,
+    ENDS_WITH,
     FIRST,
     OUTPUT,
+    ROW,
+    ROW_STRIDE,
+    SECOND,
     K,
     M,
     N,
 )
 from wia_npu.kernels.common import first_unit, offset_at, operand, part, scratch, serial, word
+from wia_npu.kernels.functions import run_function
 
 __all__ = ["matmul"]
 
@@ -58,6 +63,19 @@ def _sum(total: Any, a: Any, a_step: Any, b: Any, b_step: Any, step: Any, k: Any
             total[j] += factor * b[i * b_step + j * step]
 
 
+@serial
+def _end(state: Any, args: Any, begin: Any, c: Any, c_step: Any, count: Any) -> None:
+    """What a group does to elements of a row from column `begin` on, rounded as its nodes would."""
+    if word(state, ROW) >= 0:
+        step = word(state, ROW_STRIDE)
+        row = pointer(operand(state, args, word(state, ROW)) + 4 * begin * step, numba.float32)
+        for j in range(count):
+            c[j * c_step] += row[j * step]
+    if word(state, ENDS_WITH) != 0:
+        none = numba.float32(0.0)
+        run_function(word(state, ENDS_WITH), c, c_step, c, c_step, count, none, none)
+
+
 @part
 def matmul(state: Any, args: Any, chunk: Any) -> Any:
     """c = alpha a b + beta addend, one unit being a row of c."""
@@ -69,7 +87,7 @@ def matmul(state: Any, args: Any, chunk: Any) -> Any:
         batch, row = unit // m, unit % m
         a = _matrix(state, args, word(state, FIRST), 0, batch)
         a += 4 * row * word(state, A_STRIDES)
-        b = _matrix(state, args, word(state, FIRST) + 1, 1, batch)
+        b = _matrix(state, args, word(state, SECOND), 1, batch)
         c = _matrix(state, args, word(state, OUTPUT), 2, batch)
         c += 4 * row * word(state, C_STRIDES)
         step, c_step = word(state, B_STRIDES + 1), word(state, C_STRIDES + 1)
@@ -89,6 +107,7 @@ def matmul(state: Any, args: Any, chunk: Any) -> Any:
             if added < 0 or beta == 0:
                 for j in range(count):
                     target[j * c_step] = alpha * total[j]
+                _end(state, args, begin, target, c_step, count)
                 continue
             d_step = word(state, ADDEND_STRIDES + 1)
             d = _matrix(state, args, added, 3, batch)
@@ -96,4 +115,5 @@ def matmul(state: Any, args: Any, chunk: Any) -> Any:
             addend = pointer(d, numba.float32)
             for j in range(count):
                 target[j * c_step] = alpha * total[j] + beta * addend[j * d_step]
+            _end(state, args, begin, target, c_step, count)
     return 0
