@@ -162,10 +162,10 @@ class NpuDriver(Driver):
         """Reductions."""
         return self._kernel(node, _rows.reduce(node))
 
-    @kernel("argmax", dtypes=FLOAT32)
-    def prepare_argmax(self, node: Node) -> NativeKernel:
-        """Where the largest element is."""
-        return self._kernel(node, _rows.argmax(node))
+    @kernel(*_rows.FINDS, dtypes=FLOAT32)
+    def prepare_find(self, node: Node) -> NativeKernel:
+        """Where the largest or smallest element is."""
+        return self._kernel(node, _rows.find(node))
 
     @kernel("softmax", dtypes=FLOAT32, in_place=True)
     def prepare_softmax(self, node: Node) -> NativeKernel:

@@ -14,15 +14,19 @@ from wia_npu._words import HEADER, Program, space_size, space_words
 __all__ = [
     "COUNT",
     "INNER",
+    "LAST",
     "LENGTH",
     "MAX",
     "MEAN",
     "MODE",
     "OUTER",
+    "PLACES",
     "ROWS",
+    "SMALLEST",
+    "STEP",
     "STEPS",
     "SUM",
-    "argmax",
+    "find",
     "global_pool",
     "reduce",
     "softmax",
@@ -37,6 +41,10 @@ GLOBAL_POOLS = {"global_avg_pool2d": MEAN, "global_max_pool2d": MAX}
 
 LENGTH, STEPS, ROWS = HEADER, HEADER + 1, HEADER + 3
 """Of an operation along one dimension: its size, its strides in input and output; all others."""
+STEP, SMALLEST, LAST, PLACES = range(HEADER + 1, HEADER + 5)
+"""Of a search: the stride along the dimension, behind its size; whether the smallest is looked for,
+and the last of equals; the other dimensions."""
+FINDS = {"argmax": 0, "argmin": 1}
 
 
 def _stay(x: Layout, output: Layout, gone: Collection[int]) -> list[int]:
@@ -69,14 +77,15 @@ def _reduction(mode: int, x: Layout, output: Layout, gone: list[int]) -> Program
     return Program("reduce", words, units=prod(output.shape), work=max(1, count))
 
 
-def argmax(node: Node) -> Program:
-    """One unit is an element of the output."""
+def find(node: Node) -> Program:
+    """Where the largest or smallest element is. One unit is an element of the output."""
     (x,) = (layout for layout in node.inputs if layout is not None)
     output = node.output
     node.attributes["keepdims"]  # decided the output's shape, which is known
     axis = node.attributes["axis"] % x.rank
-    words = [x.shape[axis], x.strides[axis], 0, *_stay(x, output, {axis})]
-    return Program("argmax", words, units=prod(output.shape), work=max(1, x.shape[axis]))
+    wanted = [FINDS[node.op], bool(node.attributes["select_last_index"])]
+    words = [x.shape[axis], x.strides[axis], *wanted, *_stay(x, output, {axis})]
+    return Program("find", words, units=prod(output.shape), work=max(1, x.shape[axis]))
 
 
 def softmax(node: Node) -> Program:
