@@ -7,7 +7,7 @@
 #include "status.h"
 
 enum {
-  WIA__MAX_WORDS = 40, /* attribute words of one operation */
+  WIA__MAX_WORDS = 64, /* attribute words of one operation */
   WIA__MAX_SCALARS = 32,
   WIA__FIELD_NONE = 0, /* not in the config struct */
   WIA__FIELD_U32 = 1,

@@ -127,6 +127,62 @@ wia_status_t wia__expect_axis(const wia__infer_t *call, const char *name, int64_
                    call->op->name, name, axis, call->op->operand_names[0], rank, -limit, limit - 1);
 }
 
+wia_status_t wia__read_axis(const wia__infer_t *call, uint32_t rank, uint32_t *out_axis) {
+  return wia__expect_axis(call, "axis", wia__attribute(call, "axis"), rank, out_axis);
+}
+
+wia_status_t wia__new_axis(const wia__infer_t *call, uint32_t rank, uint32_t *out_axis) {
+  const int64_t axis = wia__attribute(call, "axis"), limit = (int64_t)rank + 1;
+  if (axis < -limit || axis >= limit)
+    return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                     "%s: axis is %" PRId64 "; the output has rank %" PRId64
+                     ", so expected %" PRId64 " to %" PRId64,
+                     call->op->name, axis, limit, -limit, limit - 1);
+  *out_axis = (uint32_t)(axis < 0 ? axis + limit : axis);
+  return WIA_STATUS_OK;
+}
+
+wia_status_t wia__wanted_shape(const wia__infer_t *call, wia_shape_t *out_target) {
+  uint32_t count;
+  const wia_scalar_t *sizes = wia__attribute_list(call, "shape", &count);
+  if (!sizes && !call->given)
+    return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                     "%s: no shape is given; set the attribute shape, or give an output",
+                     call->op->name);
+  if (!sizes) {
+    *out_target = call->given[0];
+    return WIA_STATUS_OK;
+  }
+  *out_target = (wia_shape_t){.rank = count};
+  for (uint32_t i = 0; i < count; i++) out_target->shape[i] = sizes[i].i64;
+  return WIA_STATUS_OK;
+}
+
+wia_status_t wia__wanted_dtype(const wia__infer_t *call, wia_dtype_t *out_dtype) {
+  *out_dtype = (wia_dtype_t)wia__attribute(call, "dtype");
+  if (*out_dtype == WIA_DTYPE_NONE && call->given) *out_dtype = call->given[0].dtype;
+  if (*out_dtype != WIA_DTYPE_NONE) return WIA_STATUS_OK;
+  return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                   "%s: no dtype is given; set the attribute dtype, or give an output",
+                   call->op->name);
+}
+
+wia_status_t wia__count_elements(const wia__infer_t *call, const wia_shape_t *shape,
+                                 int64_t *out_count) {
+  int64_t count = 1;
+  bool overflow = false, empty = false;
+  for (uint32_t i = 0; i < shape->rank; i++) {
+    empty |= shape->shape[i] == 0;
+    if (shape->shape[i]) overflow |= __builtin_mul_overflow(count, shape->shape[i], &count);
+  }
+  *out_count = empty ? 0 : count;
+  if (empty || !overflow) return WIA_STATUS_OK;
+  char text[WIA__SHAPE_TEXT];
+  return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                   "%s: the shape %s has more elements than 63 bits can count", call->op->name,
+                   wia__format_shape(text, shape->shape, shape->rank));
+}
+
 bool wia__broadcast_shape(wia_shape_t *a, const int64_t *shape, uint32_t rank) {
   wia_shape_t result = {.dtype = a->dtype, .rank = rank > a->rank ? rank : a->rank};
   for (uint32_t i = 1; i <= result.rank; i++) {

@@ -32,6 +32,45 @@ wia_status_t wia__infer_concat(const wia__infer_t *call);
 wia_status_t wia__infer_slice(const wia__infer_t *call);
 wia_status_t wia__infer_glu(const wia__infer_t *call);
 wia_status_t wia__infer_gather(const wia__infer_t *call);
+wia_status_t wia__infer_gather_elements(const wia__infer_t *call);
+wia_status_t wia__infer_gather_nd(const wia__infer_t *call);
+wia_status_t wia__infer_scatter_elements(const wia__infer_t *call);
+wia_status_t wia__infer_scatter_nd(const wia__infer_t *call);
+wia_status_t wia__infer_index_add(const wia__infer_t *call);
+wia_status_t wia__infer_sort(const wia__infer_t *call);
+wia_status_t wia__infer_top_k(const wia__infer_t *call);
+wia_status_t wia__infer_searchsorted(const wia__infer_t *call);
+wia_status_t wia__infer_nonzero(const wia__infer_t *call);
+wia_status_t wia__infer_compress(const wia__infer_t *call);
+wia_status_t wia__infer_unique(const wia__infer_t *call);
+wia_status_t wia__infer_trilu(const wia__infer_t *call);
+wia_status_t wia__infer_diag(const wia__infer_t *call);
+wia_status_t wia__infer_reverse_sequence(const wia__infer_t *call);
+wia_status_t wia__infer_one_hot(const wia__infer_t *call);
+wia_status_t wia__infer_bincount(const wia__infer_t *call);
+wia_status_t wia__infer_bitcast(const wia__infer_t *call);
+wia_status_t wia__infer_make(const wia__infer_t *call);
+wia_status_t wia__infer_iota(const wia__infer_t *call);
+wia_status_t wia__infer_eye(const wia__infer_t *call);
+wia_status_t wia__infer_window(const wia__infer_t *call);
+wia_status_t wia__infer_mel_weight_matrix(const wia__infer_t *call);
+wia_status_t wia__infer_resize(const wia__infer_t *call);
+wia_status_t wia__infer_affine_grid(const wia__infer_t *call);
+wia_status_t wia__infer_grid_sample(const wia__infer_t *call);
+wia_status_t wia__infer_roi_align(const wia__infer_t *call);
+wia_status_t wia__infer_max_roi_pool(const wia__infer_t *call);
+wia_status_t wia__infer_non_max_suppression(const wia__infer_t *call);
+wia_status_t wia__infer_dft(const wia__infer_t *call);
+wia_status_t wia__infer_stft(const wia__infer_t *call);
+wia_status_t wia__infer_square(const wia__infer_t *call);
+wia_status_t wia__infer_determinant(const wia__infer_t *call);
+wia_status_t wia__infer_solve_triangular(const wia__infer_t *call);
+wia_status_t wia__infer_stack(const wia__infer_t *call);
+wia_status_t wia__infer_tile(const wia__infer_t *call);
+wia_status_t wia__infer_flip(const wia__infer_t *call);
+wia_status_t wia__infer_roll(const wia__infer_t *call);
+wia_status_t wia__infer_depth_to_space(const wia__infer_t *call);
+wia_status_t wia__infer_space_to_depth(const wia__infer_t *call);
 wia_status_t wia__infer_pad(const wia__infer_t *call);
 wia_status_t wia__infer_gemm(const wia__infer_t *call);
 wia_status_t wia__infer_matmul_integer(const wia__infer_t *call);
@@ -99,6 +138,22 @@ wia_status_t wia__expect_axes(const wia__infer_t *call, const char *name, uint32
 /* Writes the first output: the matrix product of two inputs by numpy's rules of rank. */
 wia_status_t wia__set_product(const wia__infer_t *call, uint32_t left, uint32_t right,
                               wia_dtype_t dtype);
+
+/* The same for the attribute axis. */
+wia_status_t wia__read_axis(const wia__infer_t *call, uint32_t rank, uint32_t *out_axis);
+
+/* The dimension that the attribute axis adds to a rank. */
+wia_status_t wia__new_axis(const wia__infer_t *call, uint32_t rank, uint32_t *out_axis);
+
+/* The shape that the caller wants: the attribute shape, else that of the first output. */
+wia_status_t wia__wanted_shape(const wia__infer_t *call, wia_shape_t *out_target);
+
+/* The dtype that the caller wants: the attribute dtype, else that of the first output. */
+wia_status_t wia__wanted_dtype(const wia__infer_t *call, wia_dtype_t *out_dtype);
+
+/* The elements of a shape, which a result has a dimension for. */
+wia_status_t wia__count_elements(const wia__infer_t *call, const wia_shape_t *shape,
+                                 int64_t *out_count);
 
 /* Broadcasts b's shape into a's, by numpy's rules. False: they don't go together. */
 bool wia__broadcast_shape(wia_shape_t *a, const int64_t *shape, uint32_t rank);

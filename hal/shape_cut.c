@@ -1,12 +1,7 @@
-/* shape_cut.c: rules of operations that join, cut, pick and pad. */
+/* shape_cut.c: rules of operations that join, cut and pad. */
 #include <inttypes.h>
 
 #include "shape.h"
-
-static wia_status_t read_axis(const wia__infer_t *call, uint32_t *out_axis) {
-  return wia__expect_axis(call, "axis", wia__attribute(call, "axis"), call->inputs[0].rank,
-                          out_axis);
-}
 
 /* That an input may stand beside the first one along an axis. */
 static wia_status_t check_joined(const wia__infer_t *call, uint32_t i, uint32_t axis) {
@@ -32,7 +27,7 @@ wia_status_t wia__infer_concat(const wia__infer_t *call) {
   wia_shape_t result = call->inputs[0];
   uint32_t axis, count = call->input_count;
   while (count > 1 && !wia__has_input(call, count - 1)) count--;
-  wia_status_t status = read_axis(call, &axis);
+  wia_status_t status = wia__read_axis(call, result.rank, &axis);
   for (uint32_t i = 1; !status && i < count; i++) {
     status = check_joined(call, i, axis);
     if (!status && __builtin_add_overflow(result.shape[axis], call->inputs[i].shape[axis],
@@ -47,7 +42,7 @@ wia_status_t wia__infer_concat(const wia__infer_t *call) {
 wia_status_t wia__infer_glu(const wia__infer_t *call) {
   wia_shape_t result = call->inputs[0];
   uint32_t axis;
-  const wia_status_t status = read_axis(call, &axis);
+  const wia_status_t status = wia__read_axis(call, result.rank, &axis);
   if (status) return status;
   if (result.shape[axis] % 2)
     return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
@@ -104,37 +99,25 @@ wia_status_t wia__infer_slice(const wia__infer_t *call) {
   return wia__set_output(call, result.dtype, result.shape, result.rank);
 }
 
-wia_status_t wia__infer_gather(const wia__infer_t *call) {
-  const wia_shape_t *input = &call->inputs[0], *indices = &call->inputs[1];
-  uint32_t axis, rank = 0;
-  const wia_status_t status = read_axis(call, &axis);
-  if (status) return status;
-  if (input->rank - 1 + indices->rank > WIA_MAX_RANK)
-    return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
-                     "gather: input has rank %u and indices rank %u, so the result has %u "
-                     "dimensions; expected at most %d",
-                     input->rank, indices->rank, input->rank - 1 + indices->rank, WIA_MAX_RANK);
-  int64_t shape[WIA_MAX_RANK];
-  for (uint32_t i = 0; i < axis; i++) shape[rank++] = input->shape[i];
-  for (uint32_t i = 0; i < indices->rank; i++) shape[rank++] = indices->shape[i];
-  for (uint32_t i = axis + 1; i < input->rank; i++) shape[rank++] = input->shape[i];
-  return wia__set_output(call, input->dtype, shape, rank);
-}
+enum { MODE_CONSTANT = 0 };
 
-enum { MODE_CONSTANT = 0, MODE_REFLECT = 1, MODE_EDGE = 2 };
-
-/* That one side of a dimension has elements to take what is added from. */
-static wia_status_t check_side(uint32_t dimension, int64_t size, int64_t added, int64_t mode) {
-  if (mode == MODE_REFLECT && added >= size && added)
-    return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
-                     "pad: %" PRId64 " elements are to be reflected at an end of dimension %u, "
-                     "which has %" PRId64 "; expected fewer than it has",
-                     added, dimension, size);
-  if (mode == MODE_EDGE && size == 0 && added)
+/* The size of a dimension with its pads, which may be below 0. */
+static wia_status_t pad_dimension(uint32_t dimension, int64_t before, int64_t behind, int64_t mode,
+                                  int64_t *size) {
+  const int64_t old = *size;
+  if (mode != MODE_CONSTANT && old == 0 && (before > 0 || behind > 0))
     return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
                      "pad: dimension %u has no element to repeat; expected 1 or more, or no pads",
                      dimension);
-  return WIA_STATUS_OK;
+  if (__builtin_add_overflow(old, before + behind, size))
+    return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                     "pad: dimension %u with its pads is larger than 63 bits", dimension);
+  if (*size >= 0) return WIA_STATUS_OK;
+  return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                   "pad: pads are %" PRId64 " before and %" PRId64
+                   " behind dimension %u, which has %" PRId64
+                   "; expected that at most as many elements are cut off",
+                   before, behind, dimension, old);
 }
 
 wia_status_t wia__infer_pad(const wia__infer_t *call) {
@@ -148,12 +131,8 @@ wia_status_t wia__infer_pad(const wia__infer_t *call) {
                      "dimension, then those behind each",
                      count, result.rank, 2 * result.rank);
   for (uint32_t i = 0; i < result.rank; i++) {
-    const int64_t before = pads[i].i64, behind = pads[result.rank + i].i64;
-    wia_status_t status = check_side(i, result.shape[i], before, mode);
-    if (!status) status = check_side(i, result.shape[i], behind, mode);
-    if (!status && __builtin_add_overflow(result.shape[i], before + behind, &result.shape[i]))
-      status = wia__fail(WIA_STATUS_INVALID_ARGUMENT,
-                         "pad: dimension %u with its pads is larger than 63 bits", i);
+    const wia_status_t status =
+        pad_dimension(i, pads[i].i64, pads[result.rank + i].i64, mode, &result.shape[i]);
     if (status) return status;
   }
   return wia__set_output(call, result.dtype, result.shape, result.rank);

@@ -39,10 +39,19 @@ wia_status_t wia__infer_compare(const wia__infer_t *call) {
 
 wia_status_t wia__infer_cast(const wia__infer_t *call) {
   const wia_shape_t *input = &call->inputs[0];
-  wia_dtype_t dtype = (wia_dtype_t)wia__attribute(call, "dtype");
-  if (dtype == WIA_DTYPE_NONE && call->given) dtype = call->given[0].dtype;
-  if (dtype == WIA_DTYPE_NONE)
-    return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
-                     "cast: no dtype is given; set the attribute dtype, or give an output");
-  return wia__set_output(call, dtype, input->shape, input->rank);
+  wia_dtype_t dtype;
+  const wia_status_t status = wia__wanted_dtype(call, &dtype);
+  return status ? status : wia__set_output(call, dtype, input->shape, input->rank);
+}
+
+wia_status_t wia__infer_bitcast(const wia__infer_t *call) {
+  const wia_shape_t *input = &call->inputs[0];
+  wia_dtype_t dtype;
+  const wia_status_t status = wia__wanted_dtype(call, &dtype);
+  if (status) return status;
+  const uint32_t bits = wia_get_dtype_bits(input->dtype), wanted = wia_get_dtype_bits(dtype);
+  if (bits == wanted) return wia__set_output(call, dtype, input->shape, input->rank);
+  return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                   "bitcast: input is %s, of %u bits, and the result %s, of %u; expected as many",
+                   wia_get_dtype_name(input->dtype), bits, wia_get_dtype_name(dtype), wanted);
 }

@@ -3,27 +3,10 @@
 
 #include <inttypes.h>
 
-/* The shape that the caller wants: the attribute, else that of the output. */
-static wia_status_t read_target(const wia__infer_t *call, wia_shape_t *out_target) {
-  uint32_t count;
-  const wia_scalar_t *sizes = wia__attribute_list(call, "shape", &count);
-  if (!sizes && !call->given)
-    return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
-                     "%s: no shape is given; set the attribute shape, or give an output",
-                     call->op->name);
-  if (!sizes) {
-    *out_target = call->given[0];
-    return WIA_STATUS_OK;
-  }
-  *out_target = (wia_shape_t){.rank = count};
-  for (uint32_t i = 0; i < count; i++) out_target->shape[i] = sizes[i].i64;
-  return WIA_STATUS_OK;
-}
-
 wia_status_t wia__infer_broadcast(const wia__infer_t *call) {
   const wia_shape_t *input = &call->inputs[0];
   wia_shape_t target;
-  const wia_status_t status = read_target(call, &target);
+  const wia_status_t status = wia__wanted_shape(call, &target);
   if (status) return status;
   bool fits = input->rank <= target.rank;
   for (uint32_t i = 1; fits && i <= input->rank; i++) {
@@ -81,7 +64,7 @@ wia_status_t wia__infer_reshape(const wia__infer_t *call) {
   const wia_shape_t *input = &call->inputs[0];
   char given[WIA__SHAPE_TEXT], wanted[WIA__SHAPE_TEXT];
   wia_shape_t target;
-  const wia_status_t status = read_target(call, &target);
+  const wia_status_t status = wia__wanted_shape(call, &target);
   if (status) return status;
   wia__format_shape(given, input->shape, input->rank);
   wia__format_shape(wanted, target.shape, target.rank);

@@ -144,6 +144,8 @@ def _result(operation: Operation) -> str:
         if output.name != operation.count
     ]
     read = f"        size = int(out_{operation.count}.item())\n"
+    if len(given) == 1:
+        return f"{read}        found: Tensor = {given[0]}\n        return found"
     return f"{read}        return {', '.join(given)}"
 
 

@@ -147,13 +147,15 @@ static void test_pad(void) {
   GIVES(PAD, S(BOOL, 0, 5), LIST(S(BOOL, 0, 3)), WITH(INTS("pads", 0, 1, 0, 1), INTS("mode", 2)));
   GIVES(PAD, R0(BOOL), LIST(R0(BOOL)), NO_ATTRIBUTES);
   REFUSES(PAD, "pads has 0 elements and input rank 2; expected 4", LIST(x), NO_ATTRIBUTES);
-  REFUSES(PAD, "pads[1] is -1", LIST(x), WITH(INTS("pads", 0, -1, 0, 0)));
-  REFUSES(PAD, "3 elements are to be reflected at an end of dimension 1, which has 3", LIST(x),
-          WITH(INTS("pads", 0, 0, 0, 3), INTS("mode", 1)));
+  GIVES(PAD, S(BOOL, 1, 3), LIST(x), WITH(INTS("pads", -2, 1, 1, -1)));
+  GIVES(PAD, S(BOOL, 2, 16), LIST(x), WITH(INTS("pads", 0, 9, 0, 4), INTS("mode", 1)));
+  GIVES(PAD, S(BOOL, 0, 16), LIST(x), WITH(INTS("pads", 0, 9, -2, 4), INTS("mode", 3)));
+  REFUSES(PAD, "-1 before and -2 behind dimension 0, which has 2; expected that at most", LIST(x),
+          WITH(INTS("pads", -1, 0, -2, 0)));
   REFUSES(PAD, "dimension 0 has no element to repeat", LIST(S(BOOL, 0)),
           WITH(INTS("pads", 1, 0), INTS("mode", 2)));
-  REFUSES(PAD, "mode is 3; expected 0 to 2", LIST(x),
-          WITH(INTS("pads", 0, 0, 0, 0), INTS("mode", 3)));
+  REFUSES(PAD, "mode is 4; expected 0 to 3", LIST(x),
+          WITH(INTS("pads", 0, 0, 0, 0), INTS("mode", 4)));
   REFUSES(PAD, "larger than 63 bits", LIST(S(BOOL, INT64_MAX - 1, 0)),
           WITH(INTS("pads", 1, 0, 1, 0)));
 }

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from onnx_calls import Array, Call, LeftOutError
 from onnx_elements import ELEMENTS
+from onnx_moves import MOVES
 from onnx_products import TRANSLATIONS as PRODUCTS
 
 from wia.catalog import BY_NAME
@@ -85,11 +86,16 @@ def _converted_cases() -> Iterator[Case]:
             yield Case(case.name, opset, tuple(graph.node), inputs, results, expected)
 
 
-def translate(node: Any, inputs: list[Array | None], opset: int) -> Call:
-    """The operation, inputs and values for a node. Raises LeftOutError."""
+def attributes_of(node: Any) -> dict[str, Any]:
+    """The attributes of a node by name."""
     from onnx import helper
 
-    attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
+    return {a.name: helper.get_attribute_value(a) for a in node.attribute}
+
+
+def translate(node: Any, inputs: list[Array | None], opset: int) -> Call:
+    """The operation, inputs and values for a node. Raises LeftOutError."""
+    attributes = attributes_of(node)
     name, arrays, values = TRANSLATIONS[node.op_type](inputs, attributes, opset)
     entry = BY_NAME[name]
     first = arrays[entry.lead] if entry.lead >= 0 else None
@@ -226,6 +232,7 @@ def _pad(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
 TRANSLATIONS: dict[str, Callable[[list[Any], dict[str, Any], int], Call]] = {
     **ELEMENTS,
     **PRODUCTS,
+    **MOVES,
     "Add": _pair("add"),
     "ArgMax": _arg("argmax"),
     "ArgMin": _arg("argmin"),

@@ -154,7 +154,7 @@ def test_gather_of_a_wrong_index() -> None:
     x, indices = np.arange(12).reshape(3, 4), np.array([[0, -4], [4, 9]])
     with pytest.raises(OperandError, match=r"indices\[1, 0\] is 4; expected -4 to 3.*dimension 1"):
         run("gather", x, indices, axis=-1)
-    with pytest.raises(OperandError, match=r"indices\[0\] is 0, but input has no element"):
+    with pytest.raises(OperandError, match=r"but dimension 0 of input has no element"):
         run("gather", x[:0], np.zeros(1, np.int64))
     assert run("gather", x, np.array([-1, 0], np.int32)).tolist() == [[8, 9, 10, 11], [0, 1, 2, 3]]
 

@@ -57,7 +57,7 @@ def test_samples(ctx: wia.Context, operation: Operation, form: str) -> None:
 def test_in_place(ctx: wia.Context, operation: Operation) -> None:
     """An output that is exactly one of the inputs gets the same result, where shapes allow it."""
     for sample in operation.samples:
-        inputs, values, expected = call(operation, sample, operation.dtypes[0])
+        inputs, values, expected = call(operation, sample, (sample.dtypes or operation.dtypes)[0])
         if operation.outputs_read(values):
             continue
         for place, array in enumerate(inputs):

@@ -134,3 +134,15 @@ def each(np: Any, function: Callable[..., float], *arrays: Any, undefined: float
     wide = np.broadcast_arrays(*(widen(np, array) for array in arrays))
     flat = zip(*(array.ravel().tolist() for array in wide), strict=True)
     return np.array([call(*values) for values in flat], np.float64).reshape(wide[0].shape)
+
+
+def element(np: Any, value: float, dtype: Any, name: str = "value") -> Any:
+    """A scalar of the launch as an element. Raises ScalarError when an integer can't be that."""
+    if not is_integer(dtype):
+        return narrow(np, np.float64(value), dtype)
+    least, largest = limits(np, dtype)
+    if not (float(value).is_integer() and least <= value <= largest):
+        raise ScalarError(
+            f"{name} is {value}; {dtype.name} needs a whole number from {least} to {largest}"
+        )
+    return np.array(int(value)).astype(dtype)

@@ -121,7 +121,18 @@ def _halves(np: Any, random: Any, shape: Any, dtype: Any) -> Any:
     return narrow(np, 0.5 * random.integers(-8, 9, shape), dtype)
 
 
+def _ascending(np: Any, random: Any, shape: Any, dtype: Any) -> Any:
+    return np.sort(_normal(np, random, shape, dtype), axis=-1)
+
+
+def _definite(np: Any, random: Any, shape: Any, dtype: Any) -> Any:
+    half = random.uniform(-1.0, 1.0, shape)
+    return narrow(np, half @ np.swapaxes(half, -1, -2) + np.eye(shape[-1]), dtype)
+
+
 _FILLS = {
+    "ascending": _ascending,
+    "definite": _definite,
     "halves": _halves,
     "normal": _normal,
     "positive": _positive,

@@ -60,7 +60,7 @@ def tensor_scatter(call: Call) -> Result:
     """TensorScatter."""
     x, update, starts = call.tensor(0), call.tensor(1), call.get(2)
     axis, mode = call.attribute("axis", -2), call.attribute("mode", "linear")
-    return call.op("tensor_scatter", x, update, starts, axis=axis, mode=mode)
+    return call.op("kv_cache_update", x, update, starts, axis=axis, mode=mode)
 
 
 def top_k(call: Call) -> Result:

@@ -1,0 +1,362 @@
+"""Regions of images: pooled, or chosen among those that overlap."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._cost import elements
+from ._forms import flag
+from ._model import FLOATS, Attribute, Operand, Sample, Scalar, Standard, Tolerance
+from ._moving import choice, count, moving, real
+from ._numeric import OperandError, narrow, widen
+
+
+def _image_of(np: Any, name: str, batch: Any, count: int) -> Any:
+    """The image that each region lies in."""
+    wrong = (batch < 0) | (batch >= count)
+    if wrong.any():
+        i = int(np.flatnonzero(wrong)[0])
+        raise OperandError(
+            f"{name}: batch_indices[{i}] is {int(batch[i])}; expected 0 to {count - 1}: "
+            f"input has {count} images"
+        )
+    return batch
+
+
+def roi_align(
+    np: Any,
+    x: Any,
+    rois: Any,
+    batch_indices: Any,
+    *,
+    mode: int,
+    height: int,
+    width: int,
+    sampling_ratio: int,
+    spatial_scale: float,
+    coordinates: int,
+) -> Any:
+    """Each region in a grid of cells: the mean or the largest of samples between pixels."""
+    images = _image_of(np, "roi_align", batch_indices, x.shape[0])
+    wide, boxes = widen(np, x), widen(np, rois) * spatial_scale - (0.5 if coordinates == 0 else 0.0)
+    result = np.zeros((len(rois), x.shape[1], height, width))
+    for i, (left, top, right, bottom) in enumerate(boxes):
+        sizes = [bottom - top, right - left]
+        if coordinates:
+            sizes = [max(size, 1.0) for size in sizes]
+        steps = [sizes[0] / height, sizes[1] / width]
+        if not np.isfinite([left, top, *steps]).all():
+            result[i] = np.nan
+            continue
+        counts = [sampling_ratio or max(int(np.ceil(step)), 0) for step in steps]
+        rows = _sample_line(np, top, steps[0], counts[0], height, x.shape[2])
+        columns = _sample_line(np, left, steps[1], counts[1], width, x.shape[3])
+        result[i] = _cells(np, wide[images[i]], rows, columns, mode)
+    return narrow(np, result, x.dtype)
+
+
+def _sample_line(
+    np: Any, start: float, step: float, count: int, cells: int, size: int
+) -> tuple[Any, Any, Any]:
+    """Lower and upper neighbour and its weight, per cell and sample; weight NaN far outside."""
+    places = start + step * (
+        np.arange(cells)[:, None] + (np.arange(count) + 0.5)[None, :] / max(count, 1)
+    )
+    far = (places < -1.0) | (places > size)
+    places = np.clip(places, 0.0, size - 1.0)
+    low = places.astype(np.int64)
+    return low, np.minimum(low + 1, size - 1), np.where(far, np.nan, places - low)
+
+
+def _cells(np: Any, image: Any, rows: Any, columns: Any, mode: int) -> Any:
+    """The four neighbours of each sample, weighed, over the samples of each cell."""
+    shape = (image.shape[0], rows[0].shape[0], columns[0].shape[0])
+    total = np.zeros(shape)
+    samples = rows[0].shape[1] * columns[0].shape[1]
+    for r in range(rows[0].shape[1]):
+        for c in range(columns[0].shape[1]):
+            up, left = rows[2][:, r, None], columns[2][None, :, c]
+            far = np.isnan(up) | np.isnan(left)
+            parts = []
+            for row, y in ((rows[0], 1 - up), (rows[1], up)):
+                for column, z in ((columns[0], 1 - left), (columns[1], left)):
+                    pixels = image[:, row[:, r, None], column[None, :, c]]
+                    weight = np.where(far, 0.0, y * z)
+                    parts.append(np.where(weight == 0.0, 0.0, weight * pixels))
+            if mode:
+                largest = np.maximum.reduce(parts)
+                first = r == c == 0
+                total = largest if first else np.maximum(total, largest)
+            else:
+                total = total + parts[0] + parts[1] + parts[2] + parts[3]
+    return total if mode else total / max(samples, 1)
+
+
+def max_roi_pool(
+    np: Any, x: Any, rois: Any, *, height: int, width: int, spatial_scale: float
+) -> Any:
+    """The largest pixel of each cell of a region, whose corners are rounded to pixels."""
+    wide = widen(np, rois)
+    images = _image_of(np, "max_roi_pool", wide[:, 0], x.shape[0]).astype(np.int64)
+    result = np.zeros((len(rois), x.shape[1], height, width), x.dtype)
+    for i, box in enumerate(wide):
+        left, top, right, bottom = np.floor(box[1:] * spatial_scale + 0.5)
+        sizes = (max(bottom - top + 1, 1.0), max(right - left + 1, 1.0))
+        rows = _cell_line(np, top, sizes[0], height, x.shape[2])
+        columns = _cell_line(np, left, sizes[1], width, x.shape[3])
+        for r, (a, b) in enumerate(rows):
+            for c, (d, e) in enumerate(columns):
+                if a < b and d < e:
+                    part = x[images[i], :, a:b, d:e]
+                    result[i, :, r, c] = widen(np, part).max(axis=(1, 2)).astype(x.dtype)
+    return result
+
+
+def _cell_line(np: Any, start: float, size: float, cells: int, limit: int) -> list[tuple[int, int]]:
+    step = size / cells
+    first = np.clip(np.floor(np.arange(cells) * step) + start, 0, limit)
+    last = np.clip(np.ceil(np.arange(1, cells + 1) * step) + start, 0, limit)
+    return list(zip(first.astype(int).tolist(), last.astype(int).tolist(), strict=True))
+
+
+def non_max_suppression(
+    np: Any,
+    boxes: Any,
+    scores: Any,
+    *,
+    max_output: int,
+    center_point_box: int,
+    iou_threshold: float,
+    score_threshold: float,
+) -> tuple[Any, Any]:
+    """The boxes of the best scores that don't overlap a better one: image, class and box."""
+    edges, wide = _edges(np, widen(np, boxes), center_point_box), widen(np, scores)
+    images, classes, count = scores.shape
+    chosen: list[tuple[int, int, int]] = []
+    for image in range(images):
+        for kind in range(classes):
+            kept: list[int] = []
+            row = wide[image, kind]
+            for box in np.argsort(-row, kind="stable"):
+                if len(kept) == max_output:
+                    break
+                if row[box] > score_threshold and not any(
+                    _overlap(edges[image, box], edges[image, other]) > iou_threshold
+                    for other in kept
+                ):
+                    kept.append(int(box))
+            chosen += [(image, kind, box) for box in kept]
+    result = np.zeros((images * classes * min(max_output, count), 3), np.int64)
+    result[: len(chosen)] = np.array(chosen, np.int64).reshape(-1, 3)
+    return result, np.asarray(len(chosen))
+
+
+def _edges(np: Any, boxes: Any, center_point_box: int) -> Any:
+    """Top, left, bottom and right in order."""
+    if center_point_box:
+        x, y, width, height = np.moveaxis(boxes, -1, 0)
+        parts = [y - height / 2, x - width / 2, y + height / 2, x + width / 2]
+        return np.stack(parts, axis=-1)
+    a, b = boxes[..., :2], boxes[..., 2:]
+    return np.concatenate([np.minimum(a, b), np.maximum(a, b)], axis=-1)
+
+
+def _overlap(a: Any, b: Any) -> float:
+    """The common area of two boxes in relation to that of both; 0 where one has none."""
+    height = min(a[2], b[2]) - max(a[0], b[0])
+    width = min(a[3], b[3]) - max(a[1], b[1])
+    areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in (a, b)]
+    if height <= 0 or width <= 0 or min(areas) <= 0:
+        return 0.0
+    return float(height * width / (sum(areas) - height * width))
+
+
+def _size(name: str) -> Attribute:
+    return count(name, f"The {name} of a result.", 1)
+
+
+_SCALE = real("spatial_scale", "From the units of rois to pixels of input.", 1.0)
+_IMAGES = Operand(name="input", summary="[n, c, height, width].")
+_POOLED = Operand(name="output", summary="[k, c, height, width] by the attributes.")
+
+
+def _largest(np: Any, x: Any, rois: Any, batch_indices: Any, **values: Any) -> Any:
+    """The largest element of a channel, and how far the rounding of a place can move it."""
+    top = abs(np.where(np.isfinite(x), x, 0.0)).max(axis=(2, 3))[batch_indices.astype(np.int64)]
+    far = 2.0 + sum(x.shape[2:]) + abs(rois).max(axis=-1) * values["spatial_scale"]
+    return (top * far[:, None])[:, :, None, None]
+
+
+ROI_ALIGN = moving(
+    402,
+    "roi_align",
+    roi_align,
+    summary="Regions of images, resized to one size by sampling between pixels.",
+    formula="output[k, c, y, x] = the mean, or the largest, of input[batch_indices[k], c] at the "
+    "sampling places of the cell y, x of rois[k]",
+    inputs=(
+        _IMAGES,
+        Operand(name="rois", summary="[k, 4]: left, top, right and bottom."),
+        Operand(name="batch_indices", summary="[k], from 0 to n - 1.", dtypes=("int64", "int32")),
+    ),
+    output=_POOLED,
+    dtypes=FLOATS,
+    notes=(
+        "A place is weighed from its four pixels; up to one pixel outside it is that of the edge, "
+        "farther it is 0. The largest is that of the weighed pixels of all places, as in ONNX.",
+        "A region that isn't finite gives NaN. An index out of range fails the call, or the "
+        "stream, with INVALID_ARGUMENT.",
+    ),
+    standard=Standard(name="RoiAlign", opset=16),
+    attributes=(
+        choice(
+            "mode",
+            "What a cell is made of.",
+            "wia_roi_mode_t",
+            avg="The mean of its places.",
+            max="The largest weighed pixel.",
+        ),
+        _size("height"),
+        _size("width"),
+        count(
+            "sampling_ratio",
+            "Places in each direction of a cell; 0: its size in pixels, rounded up.",
+            0,
+            minimum=0,
+        ),
+        _SCALE,
+        choice(
+            "coordinates",
+            "Where a pixel is.",
+            "wia_roi_coordinates_t",
+            half_pixel="Its middle is half a pixel from its edge.",
+            output_half_pixel="It is a point; regions are at least one pixel large.",
+        ),
+    ),
+    tolerance=Tolerance(
+        ulps=1.0,
+        length=lambda shapes, values: 64,
+        magnitude=_largest,
+        reason="The places are rounded, which moves the result by as much as neighbours differ. "
+        "Relative to the largest element of the channel and the size of images and regions.",
+    ),
+    flops=lambda shapes, out, values: 8.0 * elements(out) * max(values["sampling_ratio"], 1) ** 2,
+    samples=(
+        Sample(
+            shapes=((2, 3, 9, 8), (4, 4), (4,)),
+            values={"height": 2, "width": 3, "sampling_ratio": 2},
+            fills=("normal", "0..8", "0..2"),
+        ),
+        Sample(
+            shapes=((1, 1, 5, 5), (3, 4), (3,)),
+            values={"height": 3, "width": 3, "sampling_ratio": 1, "coordinates": 1},
+            fills=("wide", "0..8", "0..1"),
+        ),
+        Sample(
+            shapes=((1, 2, 6, 6), (2, 4), (2,)),
+            values={"height": 2, "width": 1, "sampling_ratio": 3, "mode": 1, "spatial_scale": 0.5},
+            fills=("normal", "0..12", "0..1"),
+        ),
+        Sample(shapes=((1, 2, 3, 3), (0, 4), (0,)), values={"height": 2, "width": 2}),
+    ),
+    source="ONNX node tests roialign_*; regions outside by hand",
+)
+
+MAX_ROI_POOL = moving(
+    403,
+    "max_roi_pool",
+    max_roi_pool,
+    summary="The largest pixels in the cells of regions of images.",
+    formula="output[k, c, y, x] = the largest of input[rois[k, 0], c] in the cell y, x of the "
+    "region, whose corners are rounded to pixels",
+    inputs=(
+        _IMAGES,
+        Operand(name="rois", summary="[k, 5]: number of the image, left, top, right and bottom."),
+    ),
+    output=_POOLED,
+    dtypes=FLOATS,
+    notes=(
+        "Halves are rounded up; both corners belong to the region. A cell reaches from the pixel "
+        "that its begin lies in to the one that its end lies in. One without a pixel of input is "
+        "0. NaN wins.",
+        "A number of an image out of range fails the call, or the stream, with INVALID_ARGUMENT.",
+    ),
+    standard=Standard(name="MaxRoiPool", opset=22),
+    attributes=(_size("height"), _size("width"), _SCALE),
+    flops=lambda shapes, out, values: float(elements(out)),
+    samples=(
+        Sample(
+            shapes=((1, 2, 7, 9), (4, 5)),
+            values={"height": 2, "width": 3},
+            fills=("normal", "0..1"),
+        ),
+        Sample(
+            shapes=((1, 1, 6, 6), (3, 5)),
+            values={"height": 3, "width": 2, "spatial_scale": 8.0},
+            fills=("special", "0..1"),
+        ),
+        Sample(shapes=((1, 2, 3, 3), (0, 5)), values={"height": 2, "width": 2}),
+    ),
+    source="Girshick, Fast R-CNN, 2015, worked by hand: ONNX has no vectors",
+)
+
+NON_MAX_SUPPRESSION = moving(
+    404,
+    "non_max_suppression",
+    non_max_suppression,
+    summary="The boxes of the best scores that don't overlap a better one.",
+    formula="output[k] = (image, class, box) of the k-th box that is kept",
+    inputs=(
+        Operand(name="boxes", summary="[n, m, 4]: two opposite corners, y before x."),
+        Operand(name="scores", summary="[n, classes, m]."),
+    ),
+    outputs=(
+        Operand(
+            name="output",
+            summary="int64, [n * classes * min(max_output, m), 3]; rows behind count are 0.",
+            sized=True,
+        ),
+        Operand(name="count", summary="int64 of rank 0: how many boxes are kept."),
+    ),
+    count="count",
+    dtypes=FLOATS,
+    notes=(
+        "In each image and class, from the best score down: a box is kept when its score is above "
+        "score_threshold and no box kept before overlaps it by more than iou_threshold, their "
+        "common area in relation to that of both. Of equal scores the first comes first; NaN is "
+        "never above.",
+    ),
+    standard=Standard(name="NonMaxSuppression", opset=11, note="its three numbers are no inputs"),
+    attributes=(
+        count("max_output", "How many boxes are kept in each class.", 0, minimum=0),
+        flag("center_point_box", "boxes has x and y of the middle, then width and height."),
+    ),
+    scalars=(
+        Scalar(name="iou_threshold", summary="The overlap that is allowed.", default=0.0),
+        Scalar(
+            name="score_threshold", summary="The score that isn't enough.", default=float("-inf")
+        ),
+    ),
+    flops=lambda shapes, out, values: 10.0 * elements(shapes[1]),
+    samples=(
+        Sample(
+            shapes=((1, 6, 4), (1, 2, 6)),
+            values={"max_output": 3, "iou_threshold": 0.3},
+        ),
+        Sample(
+            shapes=((2, 9, 4), (2, 1, 9)),
+            values={
+                "max_output": 9,
+                "center_point_box": 1,
+                "iou_threshold": 0.1,
+                "score_threshold": -0.5,
+            },
+            fills=("positive", "special"),
+        ),
+        Sample(shapes=((1, 3, 4), (1, 1, 3))),
+        Sample(shapes=((1, 0, 4), (1, 2, 0)), values={"max_output": 2}),
+    ),
+    source="ONNX node tests nonmaxsuppression_*; NaN by hand",
+)
+
+OPERATIONS = (ROI_ALIGN, MAX_ROI_POOL, NON_MAX_SUPPRESSION)
