@@ -114,12 +114,6 @@ static void test_sequences(void) {
           NO_ATTRIBUTES);
   REFUSES(REVERSE_SEQUENCE, "both name dimension 1", LIST(x, S(INT64, 2)),
           WITH(INTS("time_axis", -2)));
-  GIVES(TENSOR_SCATTER, x, LIST(x, S(INT32, 4, 1, 5), S(INT64, 4)), NO_ATTRIBUTES);
-  GIVES(TENSOR_SCATTER, x, LIST(x, S(INT32, 4, 0, 5)), NO_ATTRIBUTES);
-  REFUSES(TENSOR_SCATTER, "axis names dimension 0", LIST(x, x), WITH(INTS("axis", 0)));
-  REFUSES(TENSOR_SCATTER, "update the shape [4, 3, 5]", LIST(x, S(INT32, 4, 3, 5)), NO_ATTRIBUTES);
-  REFUSES(TENSOR_SCATTER, "starts has the shape [2]; expected [4]", LIST(x, x, S(INT64, 2)),
-          NO_ATTRIBUTES);
 }
 
 int main(void) {
