@@ -13,6 +13,7 @@ PLOTS = {
     "threads": "Calls of 8 added elements by the number of threads",
     "python": "Calls from Python beside their peers",
 }
+NO_BREAK = "\u00a0"
 _TITLES = {"": "measured", "emulator": "emulator over sample"}
 
 
@@ -89,7 +90,7 @@ def _cell(measurement: Measurement, finding: Finding | None) -> str:
 
 def _value(judge: Judge, value: float) -> str:
     if judge is Judge.RATIO:
-        return f"{_digits(value)} x"
+        return f"{_digits(value)}{NO_BREAK}x"
     sign = "+" if judge is Judge.OVER and value > 0 else ""
     return sign + time_text(value)
 
@@ -102,8 +103,8 @@ def time_text(time_ns: float) -> str:
     """A time for people, with three digits."""
     for unit, size in (("ns", 1.0), ("us", 1e3), ("ms", 1e6)):
         if abs(time_ns) < 999.5 * size:
-            return f"{_digits(time_ns / size)} {unit}"
-    return f"{_digits(time_ns / 1e9)} s"
+            return f"{_digits(time_ns / size)}{NO_BREAK}{unit}"
+    return f"{_digits(time_ns / 1e9)}{NO_BREAK}s"
 
 
 def _notes(findings: dict[str, list[Finding]]) -> str:
