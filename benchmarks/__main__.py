@@ -39,7 +39,14 @@ def main() -> None:
         type=float,
         default=0.5,
         metavar="S",
-        help="how long each group of measurements runs; default: 0.5",
+        help="how long each group of measurements runs, over all passes; default: 0.5",
+    )
+    add(
+        "--passes",
+        type=int,
+        default=3,
+        metavar="N",
+        help="how many times all programs run, one after the other; default: 3",
     )
     add("--draw", action="store_true", help="measure nothing: write the last run's page again")
     options = parser.parse_args()
@@ -51,6 +58,7 @@ def main() -> None:
         results = run(
             options.build,
             seconds=options.seconds,
+            passes=max(options.passes, 1),
             only=options.only,
             tell=lambda title: print(title, file=sys.stderr, flush=True),
         )

@@ -140,9 +140,9 @@ What is compared runs in turns in one process, in many short rounds that begin w
 time, on operands of the same values. The relation is taken within each round, and the median over
 the rounds stands here. Of calls and copies only the calmest quarter of the rounds is kept, those in
 which all took the least time: a machine that does other things too disturbs the others. Of what
-varies by itself (waking threads, starting programs) every round is kept. Look at the peer's time
-before you compare with another run: a virtual machine's neighbours slow it down, and with it all
-else.
+varies by itself (waking threads, starting programs) every round is kept. The rounds are spread over
+three passes through all programs, since a virtual machine's neighbours may slow it down for longer
+than a program takes. Look at the peer's time before you compare with another run.
 
 Measured on:
 
@@ -155,7 +155,7 @@ To measure again, in a clone of the repository with WIA and its extras `bench` a
 python benchmarks
 ```
 
-It takes two minutes, and writes this page and its plots. `--only stream` runs a part and shows it;
+It takes some minutes, and writes this page and its plots. `--only stream` runs a part and shows it;
 `--seconds 2` gives each group of measurements more time.
 [Decision 9](decisions/0009-benchmarks.md) says why it is built so. `wia bench DEVICE` measures the
 calls and copies of any device in a few seconds."""

@@ -86,29 +86,46 @@ def build(folder: Path) -> None:
         _output(command)
 
 
-def run(folder: Path, *, seconds: float, only: str, tell: Callable[[str], None]) -> Results:
-    """Runs the programs whose name and device contain a text, each group for some seconds."""
+def run(
+    folder: Path, *, seconds: float, passes: int, only: str, tell: Callable[[str], None]
+) -> Results:
+    """Runs the programs whose name and device contain a text, each group for some seconds.
+
+    The seconds are spread over the passes, since a machine may be slow for as long as one takes.
+    """
     environment = {name: value for name, value in os.environ.items() if name not in _NOT_SET}
     environment["WIA_DRIVER_PATH"] = str(folder / "driver")
     environment["WIA_EMULATOR"] = "1xsample"
-    environment["BENCHMARK_SECONDS"] = str(seconds)
+    environment["BENCHMARK_SECONDS"] = str(seconds / passes)
+    chosen = [
+        (name, driver)
+        for name, program in PROGRAMS.items()
+        for driver in program.drivers
+        if only in _title(name, driver)
+    ]
+    reasons = {key: _missing(folder, *key) for key in chosen}
     groups: dict[Key, Group] = {}
-    missing = {}
-    for name, program in PROGRAMS.items():
-        for driver in program.drivers:
-            device = f"{driver}:0" if driver else ""
-            title = f"{name} {device}".strip()
-            if only not in title:
+    for number in range(passes):
+        for name, driver in chosen:
+            if reasons[name, driver]:
                 continue
-            reason = _missing(folder, name, driver)
-            if reason:
-                missing[f"{name} {driver}".strip()] = reason
-                continue
-            tell(title)
-            text = _output(program.command(folder, device), environment)
-            groups.update({(name, driver, group): found for group, found in _parse(text)})
-    notes = [f"{title} was not measured: {reason}" for title, reason in missing.items()]
+            tell(f"{number + 1} of {passes}: {_title(name, driver)}")
+            text = _output(PROGRAMS[name].command(folder, _device(driver)), environment)
+            for group, found in _parse(text):
+                key = (name, driver, group)
+                groups[key] = groups[key].joined(found) if key in groups else found
+    notes = [
+        f"{_title(*key)} was not measured: {reason}" for key, reason in reasons.items() if reason
+    ]
     return Results(groups, [*_machine(environment), *notes])
+
+
+def _device(driver: str) -> str:
+    return f"{driver}:0" if driver else ""
+
+
+def _title(name: str, driver: str) -> str:
+    return f"{name} {_device(driver)}".strip()
 
 
 def _missing(folder: Path, name: str, driver: str) -> str:

@@ -74,6 +74,11 @@ class Group:
         """How many rounds were run."""
         return len(next(iter(self.times.values())))
 
+    def joined(self, later: Group) -> Group:
+        """These rounds and those of a later run."""
+        times = {name: [*values, *later.times[name]] for name, values in self.times.items()}
+        return Group(self.kernel, times)
+
     def calmest(self, share: float) -> list[int]:
         """The rounds that were least disturbed: that share of them, at least one.
 

@@ -303,7 +303,7 @@ SECTIONS = [
                 budget_for=("sample",),  # the driver is native too: no Python is started
             ),
             Measurement(
-                "`import wia`",
+                "`import wia`, processor time",
                 "start",
                 "import",
                 "wia",

@@ -24,7 +24,8 @@ MEASUREMENTS = [measurement for section in SECTIONS for measurement in section.m
 
 def test_programs_print_what_the_table_names(tmp_path: Path) -> None:
     """Each line that is measured on the sample device has its group, subject and peer."""
-    command = [sys.executable, ROOT / "benchmarks", "--only", "sample", "--seconds", "0"]
+    command = [sys.executable, ROOT / "benchmarks", "--only", "sample"]
+    command += ["--seconds", "0", "--passes", "1"]
     done = subprocess.run(
         [*map(str, command), "--build", str(tmp_path)], capture_output=True, text=True, check=False
     )
@@ -82,6 +83,12 @@ def test_a_slow_peer_does_not_choose_the_rounds() -> None:
     """A disturbance counts by how many times it slowed, not by its nanoseconds."""
     times = {"subject": [1.0, 1.0, 3.0, 3.0], "peer": [1050.0, 1040.0, 1000.0, 1010.0]}
     assert sorted(Group("", times).calmest(0.5)) == [0, 1]
+
+
+def test_passes_are_joined() -> None:
+    """Round by round, for each variant."""
+    first, second = Group("k", {"a": [1.0], "b": [2.0]}), Group("k", {"a": [3.0], "b": [4.0]})
+    assert first.joined(second) == Group("k", {"a": [1.0, 3.0], "b": [2.0, 4.0]})
 
 
 def test_samples_are_kept(tmp_path: Path) -> None:
