@@ -17,6 +17,8 @@ import wia
 
 THREADS = (1, 2, 4, 8)
 CALLS_OF_A_THREAD = 300
+LAYERS = ((8, 8), (64, 64))
+"""Rows and width; the table names them too."""
 
 
 def onnx_session(op: str, shape: tuple[int, ...]) -> Any:
@@ -59,6 +61,31 @@ def measure_calls(device: str, op: str, shape: tuple[int, ...]) -> None:
     if not np.allclose(c.numpy(), z, rtol=1e-5, atol=1e-5):
         raise RuntimeError(f"wia and numpy disagree on {op}")
     measure(op, context.plan(op, [a, b], [c]).name, turns)
+
+
+def measure_layer(device: str, rows: int, width: int) -> None:
+    """relu(a w + b): the plan of the group, and three calls with memory of their own between."""
+    random = np.random.default_rng(0)
+    ctx = wia.Context(device)
+    shapes = {"a": (rows, width), "w": (width, width), "b": (width,)}
+    given = {
+        name: ctx.tensor(random.standard_normal(shape).astype("f"))
+        for name, shape in shapes.items()
+    }
+    group = ctx.group()
+    a, w, b = (group.input(tensor) for tensor in given.values())
+    y = group.apply("relu", [a @ w + b])
+    plan = group.plan(y)
+    between = {name: ctx.empty(y.shape) for name in ("c", "d", "e", "out")}
+    texts = {
+        "group": "plan(a, w, b, out)",
+        "calls": "ctx.matmul(a, w, out=c); ctx.add(c, b, out=d); ctx.relu(d, out=e)",
+    }
+    turns = statement_turns(texts, {**given, **between, "ctx": ctx, "plan": plan})
+    if between["out"].numpy().tobytes() != between["e"].numpy().tobytes():
+        raise RuntimeError("the group and the calls disagree")
+    measure(f"layer {rows}x{width}", f"{plan.name}, {plan.kernel_count} in all", turns)
+    plan.close()
 
 
 def measure_allocation(device: str) -> None:
@@ -130,6 +157,8 @@ def main() -> None:
     device = sys.argv[1]
     measure_calls(device, "add", (8,))
     measure_calls(device, "matmul", (8, 8))
+    for rows, width in LAYERS:
+        measure_layer(device, rows, width)
     measure_allocation(device)
     measure_threads(device)
 

@@ -15,6 +15,8 @@ from samples import Group
 NATIVE = ("sample", "npu")
 """The drivers whose kernels are native: budgets are theirs."""
 ALL = (*NATIVE, "emulator", "reference")
+LAYERS = ((8, 8), (64, 64))
+"""Rows and width of the groups of calls.py."""
 CALM = 0.25
 """The share of rounds that is kept of what takes the same time whenever nothing disturbs it."""
 EVERY = 1.0
@@ -208,6 +210,17 @@ def _python() -> list[Measurement]:
         line("matmul", "onnxruntime", "onnxruntime", 0.1),
         line("add", "numpy", "numpy.add", 1.0),
         line("add", "onnxruntime", "onnxruntime", None),
+        *(
+            Measurement(
+                f"`plan(a, w, b, out)` of matmul, add and relu, {rows}x{width}",
+                "calls",
+                f"layer {rows}x{width}",
+                "group",
+                "calls",
+                "three calls",
+            )
+            for rows, width in LAYERS
+        ),
         *(
             Measurement(
                 f"`ctx.add` from {count} threads, {text}",

@@ -18,7 +18,7 @@ from wia.driver import (
     ReservedMemory,
     kernel,
 )
-from wia_npu import _compiler, _elements, _images, _layers, _moves, _products, _rows
+from wia_npu import _compiler, _elements, _images, _layers, _moves, _norms, _products, _rows
 from wia_npu._words import Program
 
 __all__ = ["NpuDriver"]
@@ -111,6 +111,31 @@ class NpuDriver(Driver):
     def prepare_unary(self, node: Node) -> NativeKernel:
         """Functions of one element."""
         return self._kernel(node, _elements.unary(node), in_place=True)
+
+    @kernel(*_elements.COMPARISONS, dtypes=FLOAT32)
+    def prepare_compare(self, node: Node) -> NativeKernel:
+        """Comparisons."""
+        return self._kernel(node, _elements.compare(node))
+
+    @kernel("where", dtypes=ANY, in_place=True)
+    def prepare_where(self, node: Node) -> NativeKernel:
+        """Choices."""
+        return self._kernel(node, _moves.where(node), in_place=True)
+
+    @kernel("slice", dtypes=ANY)
+    def prepare_slice(self, node: Node) -> NativeKernel:
+        """Parts."""
+        return self._kernel(node, _moves.cut(node))
+
+    @kernel("layer_norm", dtypes=FLOAT32)
+    def prepare_layer_norm(self, node: Node) -> NativeKernel:
+        """Normalisation of rows."""
+        return self._kernel(node, _norms.layer_norm(node))
+
+    @kernel("batch_norm", dtypes=FLOAT32)
+    def prepare_batch_norm(self, node: Node) -> NativeKernel:
+        """Normalisation of channels."""
+        return self._kernel(node, _norms.batch_norm(node))
 
     @kernel("cast", dtypes=_moves.CASTS)
     def prepare_cast(self, node: Node) -> NativeKernel:

@@ -12,16 +12,22 @@ __all__ = [
     "CLIP",
     "CODE",
     "DIV",
+    "EQUAL",
     "EXP",
     "GELU",
     "GELU_TANH",
+    "GREATER",
+    "GREATER_EQUAL",
     "HIGH",
+    "LESS",
+    "LESS_EQUAL",
     "LOG",
     "LOW",
     "MAXIMUM",
     "MINIMUM",
     "MUL",
     "NEG",
+    "NOT_EQUAL",
     "RELU",
     "SIGMOID",
     "SILU",
@@ -31,6 +37,7 @@ __all__ = [
     "TANH",
     "binary",
     "broadcast",
+    "compare",
     "function_code",
     "unary",
 ]
@@ -48,6 +55,15 @@ BINARY = {
     "div": DIV,
     "minimum": MINIMUM,
     "maximum": MAXIMUM,
+}
+EQUAL, NOT_EQUAL, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL = range(6)
+COMPARISONS = {
+    "equal": EQUAL,
+    "not_equal": NOT_EQUAL,
+    "less": LESS,
+    "less_equal": LESS_EQUAL,
+    "greater": GREATER,
+    "greater_equal": GREATER_EQUAL,
 }
 UNARY = {
     "relu": RELU,
@@ -80,6 +96,15 @@ def binary(node: Node) -> Program:
     strides = [broadcast(layout, output.shape) for layout in (first, second)]
     space = space_words(output.shape, *strides, output.strides)
     return Program("binary", [BINARY[node.op], 0, 0, *space], units=prod(output.shape))
+
+
+def compare(node: Node) -> Program:
+    """Two operands that broadcast; the output is bool."""
+    first, second = (layout for layout in node.inputs if layout is not None)
+    output = node.output
+    strides = [broadcast(layout, output.shape) for layout in (first, second)]
+    space = space_words(output.shape, *strides, output.strides)
+    return Program("compare", [COMPARISONS[node.op], 0, 0, *space], units=prod(output.shape))
 
 
 def function_code(node: Node) -> int:

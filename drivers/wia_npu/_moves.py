@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from wia import UnimplementedError
@@ -11,6 +12,8 @@ from wia_npu._words import HEADER, Program, space_size, space_words
 
 __all__ = [
     "CASTS",
+    "CHOICE",
+    "FIRST",
     "FROM",
     "SOURCE",
     "SPACE",
@@ -18,12 +21,18 @@ __all__ = [
     "TO",
     "WIDTH",
     "cast",
+    "cut",
     "move",
+    "where",
 ]
 
-WIDTH, SOURCE = HEADER, HEADER + 1
-"""Of a move: bytes of an element, and where they come from; where they go is a space of its own."""
+WIDTH, FIRST, SOURCE = range(HEADER, HEADER + 3)
+"""Of a move: bytes of an element, the element that comes first, and where they come from; where
+they go is a space of its own."""
 TARGET = SOURCE + space_size(1)
+
+CHOICE = HEADER + 1
+"""Of a choice: the space, behind the bytes of an element."""
 
 FROM, TO, SPACE = range(HEADER, HEADER + 3)
 """Of a conversion: codes of the dtypes, and the space over both."""
@@ -60,9 +69,36 @@ def move(node: Node) -> Program:
         shape, strides = output.shape, tuple(x.strides[i] for i in order)
     elif node.op == "reshape":
         node.attributes["shape"]  # that of the output, which is known
+    return _move(output, 0, shape, strides)
+
+
+def _move(output: Layout, first: int, shape: Sequence[int], strides: tuple[int, ...]) -> Program:
     width = output.numpy_dtype.itemsize
-    words = [width, *space_words(shape, strides), *space_words(output.shape, output.strides)]
+    words = [width, first, *space_words(shape, strides)]
+    words += space_words(output.shape, output.strides)
     return Program("move", words, units=prod(output.shape))
+
+
+def cut(node: Node) -> Program:
+    """A slice: other strides, from another element on."""
+    x, output, values = _source(node), node.output, node.attributes
+    starts, ends, axes, steps = (values[name] or () for name in ("starts", "ends", "axes", "steps"))
+    first, strides = 0, list(x.strides)
+    for i, axis in enumerate(axes or range(len(starts))):
+        step = steps[i] if steps else 1
+        start, _, _ = slice(starts[i], ends[i], step).indices(x.shape[axis])
+        first += start * x.strides[axis]
+        strides[axis] = step * x.strides[axis]
+    return _move(output, first if prod(output.shape) else 0, output.shape, tuple(strides))
+
+
+def where(node: Node) -> Program:
+    """One unit is an element of the output; the space is over condition, a, b and output."""
+    output = node.output
+    strides = [broadcast(layout, output.shape) for layout in node.inputs if layout is not None]
+    space = space_words(output.shape, *strides, output.strides)
+    words = [output.numpy_dtype.itemsize, *space]
+    return Program("where", words, units=prod(output.shape), work=2)
 
 
 def cast(node: Node) -> Program:

@@ -82,5 +82,8 @@ wia_status_t sample_prepare_group(const wia_request_t *request, wia_driver_kerne
                        sample_dtype_name(node.inputs[0]->dtype));
   /* The product is written where the group ends, which has its shape. */
   node.output = group->values[group->outputs[0]]->layout;
+  out_kernel->name = layer.bias == NULL ? "matmul_relu"
+                     : layer.activates  ? "matmul_add_relu"
+                                        : "matmul_add";
   return sample_prepare_layer(&node, &layer, out_kernel);
 }

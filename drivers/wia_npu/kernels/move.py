@@ -7,7 +7,7 @@ from typing import Any
 import numba
 
 from wia.driver.numba import pointer
-from wia_npu._moves import SOURCE, TARGET, WIDTH
+from wia_npu._moves import FIRST, SOURCE, TARGET, WIDTH
 from wia_npu.kernels.common import (
     first_unit,
     inner_size,
@@ -55,7 +55,8 @@ def move(state: Any, args: Any, chunk: Any) -> Any:
     while begin < end:
         n = min(x_inner - begin % x_inner, y_inner - begin % y_inner)
         n = min(n, end - begin)
-        x = operand(state, args, 0) + width * offset_at(state, SOURCE, 0, begin)
+        x = operand(state, args, 0)
+        x += width * (word(state, FIRST) + offset_at(state, SOURCE, 0, begin))
         y = operand(state, args, 1) + width * offset_at(state, TARGET, 0, begin)
         _run(width, x, x_step, y, y_step, n)
         begin += n
