@@ -8,6 +8,7 @@
  *   div              the same, through a workspace that it checks for other users
  *   relu             waits at the gate, then does what it is called
  *   softmax          fails as `fail_status` and `fail_message` say, else copies
+ *   scale, dropout   times factor; plus seed, without a mask
  *   matmul           ranks 2 and 3 of equal batch, alpha and beta from the launch
  *
  * Everything else is UNIMPLEMENTED. What the drivers are given is checked: a breach of the contract

@@ -6,9 +6,9 @@
 
 enum { MAX_NODES = 4, MAX_VALUES = 16, GATE_SECONDS = 10, STAMPS = 200 };
 
-typedef enum op_t { ADD, SUB, MUL, DIV, RELU, SOFTMAX, MATMUL, OP_COUNT } op_t;
-static const char *const op_names[OP_COUNT] = {"add",  "sub",     "mul",   "div",
-                                               "relu", "softmax", "matmul"};
+typedef enum op_t { ADD, SUB, MUL, DIV, RELU, SOFTMAX, SCALE, DROPOUT, MATMUL, OP_COUNT } op_t;
+static const char *const op_names[OP_COUNT] = {"add",     "sub",   "mul",     "div",   "relu",
+                                               "softmax", "scale", "dropout", "matmul"};
 
 typedef struct step_t {
   op_t op;
@@ -133,8 +133,10 @@ static void compute(const kernel_t *kernel, const wia_kernel_args_t *args) {
   float *values[MAX_VALUES] = {NULL};
   uint64_t counts[MAX_VALUES];
   memcpy(counts, kernel->counts, sizeof counts);
-  for (uint32_t i = 0; i < kernel->operand_count; i++) /* the kernel may be for any shape */
-    counts[kernel->operand_values[i]] = args->operands[i].layout->element_count;
+  for (uint32_t i = 0; i < kernel->operand_count; i++) { /* the kernel may be for any shape */
+    if (args->operands[i].layout)
+      counts[kernel->operand_values[i]] = args->operands[i].layout->element_count;
+  }
   for (uint32_t i = 0; i < kernel->value_count; i++) {
     values[i] = calloc(counts[i] + 1, sizeof(float));
     if (!values[i]) abort();
@@ -147,13 +149,18 @@ static void compute(const kernel_t *kernel, const wia_kernel_args_t *args) {
     if (step->op == MATMUL) {
       move_elements(&args->operands[2], c, false);
       multiply(kernel, args, a, b, c);
+    } else if (step->op == SCALE || step->op == DROPOUT) {
+      const float given = (float)args->scalars[kernel->alpha].f64;
+      for (uint64_t i = 0; i < counts[step->output]; i++)
+        c[i] = step->op == SCALE ? a[i] * given : a[i] + given;
     } else {
       for (uint64_t i = 0; i < counts[step->output]; i++) c[i] = combine(step->op, a[i], b[i]);
     }
   }
-  for (uint32_t i = 0; i < args->output_count; i++)
-    move_elements(&args->operands[args->input_count + i],
-                  values[kernel->operand_values[args->input_count + i]], true);
+  for (uint32_t i = args->input_count; i < kernel->operand_count; i++) {
+    if (args->operands[i].layout)
+      move_elements(&args->operands[i], values[kernel->operand_values[i]], true);
+  }
   for (uint32_t i = 0; i < kernel->value_count; i++) free(values[i]);
 }
 
@@ -237,7 +244,10 @@ static void release(void *state) {
 static bool take_attributes(kernel_t *kernel, const wia_node_t *node) {
   for (uint32_t i = 0; i < node->attribute_count; i++) {
     const wia_attribute_t *attribute = &node->attributes[i];
-    if (strcmp(attribute->name, "alpha") == 0 && !attribute->data)
+    const bool is_alpha = strcmp(attribute->name, "alpha") == 0 ||
+                          strcmp(attribute->name, "factor") == 0 ||
+                          strcmp(attribute->name, "seed") == 0;
+    if (is_alpha && !attribute->data)
       kernel->alpha = attribute->scalar;
     else if (strcmp(attribute->name, "beta") == 0 && !attribute->data)
       kernel->beta = attribute->scalar;
@@ -245,7 +255,8 @@ static bool take_attributes(kernel_t *kernel, const wia_node_t *node) {
       kernel->transpose_a = *(const int64_t *)attribute->data != 0;
     else if (strcmp(attribute->name, "transpose_b") == 0)
       kernel->transpose_b = *(const int64_t *)attribute->data != 0;
-    else if (strcmp(attribute->name, "axis") != 0)
+    else if (strcmp(attribute->name, "axis") != 0 && strcmp(attribute->name, "ratio") != 0 &&
+             strcmp(attribute->name, "offset") != 0)
       return false;
   }
   return true;

@@ -183,7 +183,49 @@ static void test_destroyed_meanwhile(void) {
   CHECK_CLEAN();
 }
 
+/* A learning-rate schedule and a random seed run 1,000 steps with one prepare each: scalars of the
+ * launch are in no key. On a stream they are those of the call, not of the moment when it runs. */
+static void test_schedule_and_seed(uint32_t device, bool on_stream) {
+  enum { STEPS = 1000 };
+  wia_context_t *context = core_context(device);
+  wia_stream_t *stream = NULL;
+  if (on_stream) CHECK_STATUS(wia_create_stream(&stream, context), WIA_STATUS_OK);
+  wia_tensor_t gradient = core_tensor(context, 4, 1), noisy = core_tensor(context, 4, 0);
+  wia_tensor_t step = core_tensor(context, 4, 0), weights = core_tensor(context, 4, 0);
+  const float zeros[4] = {0};
+  CHECK_STATUS(wia_write_tensor(weights, zeros, sizeof zeros, NULL), WIA_STATUS_OK);
+  const uint32_t prepares = core.prepares;
+  double sum = 0;
+  for (uint32_t i = 0; i < STEPS; i++) {
+    wia_scale_config_t rate = WIA_SCALE_CONFIG_INIT;
+    wia_dropout_config_t noise = WIA_DROPOUT_CONFIG_INIT;
+    rate.factor = 1.0 / (1 << (i / 125)); /* halved every 125 steps */
+    noise.seed = i % 64;
+    CHECK_STATUS(wia_dropout(context, gradient, noisy, NULL, &noise, stream), WIA_STATUS_OK);
+    CHECK_STATUS(wia_scale(context, noisy, step, &rate, stream), WIA_STATUS_OK);
+    CHECK_STATUS(wia_add(context, weights, step, weights, stream), WIA_STATUS_OK);
+    sum += rate.factor * (1 + noise.seed);
+  }
+  if (stream) CHECK_STATUS(wia_synchronize_stream(stream, WIA_TIMEOUT_INFINITE), WIA_STATUS_OK);
+  float host[4];
+  CHECK_STATUS(wia_read_tensor(weights, host, sizeof host, NULL), WIA_STATUS_OK);
+  CHECK(host[0] == (float)sum); /* exact: sums of powers of two */
+  CHECK(core.prepares - prepares == 3);
+  const wia_tensor_t all[] = {gradient, noisy, step, weights};
+  for (uint32_t i = 0; i < 4; i++) core_destroy(all[i]);
+  if (stream) CHECK_STATUS(wia_destroy_stream(stream), WIA_STATUS_OK);
+  CHECK_STATUS(wia_destroy_context(context), WIA_STATUS_OK);
+}
+
+static void test_scalars(void) {
+  core_start();
+  test_schedule_and_seed(CORE_PLAIN, false);
+  test_schedule_and_seed(CORE_OTHER, true);
+  test_schedule_and_seed(CORE_QUEUED, true);
+}
+
 int main(void) {
+  RUN_ALONE(test_scalars);
   RUN_ALONE(test_thread_safe);
   RUN_ALONE(test_turns);
   RUN_ALONE(test_serial);
