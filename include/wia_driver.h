@@ -241,6 +241,10 @@ struct wia_driver_t {
                            wia_link_info_t *out_info, wia_error_t *out_error);
   /* O: the library runs a thread for each stream and calls the entries above from there. */
   const wia_driver_streams_t *streams;
+  /* O, and for UNIMPLEMENTED: the library copies through host memory. Copies from memory of device to memory
+   * of peer, another device of the driver. Complete on return. */
+  wia_status_t (*copy_to_peer)(wia_driver_device_t device, wia_driver_device_t peer,
+                               const wia_copy_t *copies, uint32_t count, wia_error_t *out_error);
 };
 
 /* -- loading ------------------------------------------------------------------------------------- */

@@ -55,11 +55,21 @@ wia_status_t wia__range_copy(wia_driver_device_t device, const wia_copy_t *copie
 wia_status_t wia__range_fill(wia_driver_device_t device, const wia_operand_t *target, uint64_t size,
                              const void *pattern, uint32_t pattern_size, wia_error_t *out_error);
 
+enum { WIA__BASE_PEERS = 256 };
+
 /* Memory that is the one of a device of another driver: the state of a device. */
 typedef struct wia__base_t {
   const wia_driver_t *driver;
   wia_driver_device_t device;
   uint64_t alignment; /* that the base wants at least */
+  uint64_t index;     /* among the devices of the driver, below WIA__BASE_PEERS */
+  uint64_t limit;     /* bytes of device memory that may be allocated; 0: no limit */
+  double
+      bandwidth; /* of the links to peers, bytes per second, and nanoseconds: copies take as long. */
+  double latency_ns; /* Not above 0: as long as they take */
+  /* written by the entries only */
+  uint64_t live_size;
+  int64_t free_ns[WIA__BASE_PEERS]; /* when the link to each peer has carried what it was given */
 } wia__base_t;
 
 /* The memory entries of a driver table, on that device. */
@@ -73,6 +83,10 @@ wia_status_t wia__base_copy(wia_driver_device_t device, const wia_copy_t *copies
                             wia_error_t *out_error);
 wia_status_t wia__base_fill(wia_driver_device_t device, const wia_operand_t *target, uint64_t size,
                             const void *pattern, uint32_t pattern_size, wia_error_t *out_error);
+
+wia_status_t wia__base_copy_to_peer(wia_driver_device_t device, wia_driver_device_t peer,
+                                    const wia_copy_t *copies, uint32_t count,
+                                    wia_error_t *out_error);
 
 /* Makes exception_class (borrowed, a Python class) rise in the thread of that identifier as soon as
  * it runs Python code again. Takes the GIL. Returns the number of threads found. */

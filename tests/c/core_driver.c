@@ -241,6 +241,26 @@ wia_status_t core_copy(wia_driver_device_t device, const wia_copy_t *copies, uin
   return status;
 }
 
+static wia_status_t copy_to_peer(wia_driver_device_t device, wia_driver_device_t peer,
+                                 const wia_copy_t *copies, uint32_t count, wia_error_t *error) {
+  const wia_status_t status = atomic_load(&core.peer_status);
+  core_check_not_telling();
+  atomic_fetch_add(&core.peer_copies, 1);
+  if (status) snprintf(error->message, sizeof error->message, "the test wants this copy to fail");
+  if (device->index == CORE_SERIAL || peer->index == CORE_SERIAL)
+    core_fault("a serial device that gets calls of another's");
+  for (uint32_t i = 0; i < count && !status; i++) {
+    const wia_copy_t *c = &copies[i];
+    if (!c->source.memory || c->source.memory->device != device || !c->destination.memory ||
+        c->destination.memory->device != peer)
+      core_fault("a copy that doesn't lead from the device to its peer");
+    if (c->size == 0 || !is_inside(&c->destination, c->size) || !is_inside(&c->source, c->size))
+      core_fault("a copy beyond an allocation");
+    memcpy(core_operand_bytes(&c->destination), core_operand_bytes(&c->source), c->size);
+  }
+  return status;
+}
+
 wia_status_t core_fill(wia_driver_device_t device, const wia_operand_t *target, uint64_t size,
                        const void *pattern, uint32_t pattern_size, wia_error_t *error) {
   (void)error;
@@ -277,7 +297,8 @@ static wia_status_t get_support(wia_driver_device_t device, const char *op_name,
   .free = free_memory, .copy = core_copy, .prepare = prepare
 #define OF_DEVICE(index) .self = (wia_driver_self_t)(void *)&devices[index]
 static const wia_driver_t tables[] = {
-    {REQUIRED, .name = "core", .fill = core_fill, .get_support = get_support},
+    {REQUIRED, .name = "core", .fill = core_fill, .get_support = get_support,
+     .copy_to_peer = copy_to_peer},
     {REQUIRED, .name = "bare", OF_DEVICE(CORE_BARE)},
     {REQUIRED, .name = "queued", OF_DEVICE(CORE_QUEUED), .fill = core_fill,
      .streams = &core_streams},

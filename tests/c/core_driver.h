@@ -54,15 +54,15 @@ typedef struct core_state_t {
                      more: for tests whose streams are not ordered */
   _Atomic uint32_t launch_delay_us;
   /* elsewhere */
-  _Atomic wia_status_t copy_status;
-  _Atomic uint64_t memory_limit; /* bytes of each device */
-  uint64_t allocate_offset;      /* added to addresses that are given out */
+  _Atomic wia_status_t copy_status, peer_status; /* peer: of direct copies between devices */
+  _Atomic uint64_t memory_limit;                 /* bytes of each device */
+  uint64_t allocate_offset;                      /* added to addresses that are given out */
   /* of streams of the driver's own: of create, of work, of signals */
   _Atomic wia_status_t stream_status, submit_status, signal_status;
   /* counted */
   _Atomic uint32_t opens;    /* of devices */
   _Atomic uint32_t prepares; /* calls; kernels: those that gave one */
-  _Atomic uint32_t kernels, releases, launches, running, most_running, copies;
+  _Atomic uint32_t kernels, releases, launches, running, most_running, copies, peer_copies;
   _Atomic uint32_t allocations, frees, faults;
   _Atomic uint64_t live_size;
   _Atomic uint64_t last_thread;  /* of the last launch */

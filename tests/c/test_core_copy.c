@@ -175,6 +175,46 @@ static void test_between_devices(void) {
   free(back);
 }
 
+/* Two devices of one driver: directly where it can, once; else, and where it says UNIMPLEMENTED or calls
+ * have an order, through the host; a failure is one. */
+static void test_direct(void) {
+  static const struct {
+    uint32_t from, to;
+    wia_status_t says;
+    uint32_t peer_copies, copies;
+    wia_status_t status;
+  } cases[] = {{CORE_PLAIN, CORE_OTHER, WIA_STATUS_OK, 1, 0, WIA_STATUS_OK},
+               {CORE_SPLIT, CORE_OPAQUE, WIA_STATUS_OK, 1, 0, WIA_STATUS_OK},
+               {CORE_PLAIN, CORE_OTHER, WIA_STATUS_UNIMPLEMENTED, 1, 2, WIA_STATUS_OK},
+               {CORE_PLAIN, CORE_OTHER, WIA_STATUS_DATA_LOSS, 1, 0, WIA_STATUS_DATA_LOSS},
+               {CORE_PLAIN, CORE_SERIAL, WIA_STATUS_OK, 0, 2, WIA_STATUS_OK},
+               {CORE_PLAIN, CORE_BARE, WIA_STATUS_OK, 0, 2, WIA_STATUS_OK}};
+  for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    unsigned char values[32], host[32] = {0};
+    void *from = NULL, *to = NULL;
+    for (uint32_t j = 0; j < sizeof values; j++) values[j] = (unsigned char)(i + j);
+    CHECK_STATUS(wia_malloc(&from, 32, core_id(cases[i].from)), WIA_STATUS_OK);
+    CHECK_STATUS(wia_malloc(&to, 32, core_id(cases[i].to)), WIA_STATUS_OK);
+    CHECK_STATUS(wia_copy_host_to_device(from, values, 32, NULL), WIA_STATUS_OK);
+    CHECK_STATUS(wia_fill_memory(to, host, 16, 32, NULL), WIA_STATUS_OK);
+    const uint32_t peer_copies = core.peer_copies, copies = core.copies;
+    core.peer_status = cases[i].says;
+    CHECK_STATUS(wia_copy_device_to_device(to, at(from, 1), 31, NULL), cases[i].status);
+    core.peer_status = WIA_STATUS_OK;
+    CHECK(core.peer_copies - peer_copies == cases[i].peer_copies);
+    CHECK(core.copies - copies == cases[i].copies);
+    if (cases[i].status) {
+      CHECK_MESSAGE("a copy from core:0 to core:1");
+      CHECK_MESSAGE("wants this copy to fail");
+    } else {
+      CHECK_STATUS(wia_copy_device_to_host(host, to, 32, NULL), WIA_STATUS_OK);
+      CHECK(memcmp(host, values + 1, 31) == 0 && host[31] == 0);
+    }
+    CHECK_STATUS(wia_free(from), WIA_STATUS_OK);
+    CHECK_STATUS(wia_free(to), WIA_STATUS_OK);
+  }
+}
+
 /* -- fills --------------------------------------------------------------------------------------- */
 
 static void test_fill(uint32_t device) {
@@ -251,6 +291,7 @@ int main(void) {
     test_failing_copy(ALL[i]);
   }
   test_between_devices();
+  test_direct();
   CHECK_CLEAN();
   return CHECK_DONE();
 }

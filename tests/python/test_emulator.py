@@ -99,6 +99,10 @@ assert "over sample:0" in wia.find_device("emulator:2").description
         ("0xreference", wia.InvalidArgumentError, "expected a number of devices"),
         ("257xreference", wia.InvalidArgumentError, "expected a number of devices"),
         ("2xReference", wia.InvalidArgumentError, "expected a number of devices"),
+        ("2xnull,memory=0", wia.InvalidArgumentError, "expected a number of devices"),
+        ("2xnull,memory=1MB", wia.InvalidArgumentError, "memory=64MiB"),
+        ("2xnull,memory=9999999999TiB", wia.InvalidArgumentError, "memory=64MiB"),
+        ("2xnull,speed=1", wia.InvalidArgumentError, "memory=64MiB"),
         ("2xnothing", wia.UnavailableError, "no driver named 'nothing' can be used"),
         ("2xnull:7", wia.NotFoundError, 'there is no device "null:7"'),
     ],
@@ -319,16 +323,3 @@ def test_base_device_in_a_driver(monkeypatch: pytest.MonkeyPatch) -> None:
             ctx.execute("add", [ctx.zeros(2), ctx.zeros(2)])
     assert found[0].get_support("add") == frozenset()
     assert (found[0].name, found[0].memory_kind_count) == (base, 1)
-
-
-def test_links(monkeypatch: pytest.MonkeyPatch) -> None:
-    name = emulate(monkeypatch, "2xnull", bandwidth="16e9", latency="1500")
-    first, second = wia.find_device(name), wia.find_device(f"{name}:1")
-    assert first.link(second) == wia.LinkInfo(False, 16e9, 1500.0)
-    assert first.link("reference") == wia.LinkInfo(False, -1.0, -1.0)
-    for figure in ("fast", "-1", "inf", "nan"):
-        monkeypatch.setenv(f"WIA_{name.upper()}_LATENCY", figure)
-        with pytest.raises(wia.InvalidArgumentError, match=f"LATENCY is '{figure}'; expected"):
-            second.link(first)
-    monkeypatch.delenv(f"WIA_{name.upper()}_LATENCY")
-    assert second.link(first) == wia.LinkInfo(False, 16e9, -1.0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 import wia
@@ -16,7 +18,7 @@ class Counting(ReferenceDriver):
     """The reference, which notes what it prepares."""
 
     name = "counting"
-    prepared: list[str] = []
+    prepared: ClassVar[list[str]] = []
 
     @kernel(*BY_NAME, in_place=True)
     def prepare_operation(self, node: Node) -> Kernel:

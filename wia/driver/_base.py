@@ -108,10 +108,19 @@ class BaseMemory(NativeMemory):
     """The memory of base devices as that of one's own: what they allocate, free, copy and fill.
 
     No Python runs in it, unless the base's driver is in Python. `find` gives the base device of the
-    number of a device, when that is opened.
+    number of a device, when that is opened. `limit` tells then how many bytes of device memory may
+    be allocated, 0 for no limit of one's own. `link` tells the figures of the links from the device
+    to the others, -1 for none: a copy to a peer takes as long as they say, and copies on one link
+    go one after the other. Two devices over one base device copy without the host.
     """
 
-    def __init__(self, find: Callable[[int], BaseDevice]) -> None:
+    def __init__(
+        self,
+        find: Callable[[int], BaseDevice],
+        *,
+        limit: Callable[[int], int] | None = None,
+        link: Callable[[int], tuple[float, float]] | None = None,
+    ) -> None:
         entries = {name: ffi.addressof(lib, f"wia__base_{name}") for name in MEMORY_ENTRIES}
         super().__init__(
             get_memory_kind=entries["get_memory_kind"],
@@ -119,14 +128,23 @@ class BaseMemory(NativeMemory):
             free=entries["free"],
             copy=entries["copy"],
             fill=entries["fill"],
+            copy_to_peer=ffi.addressof(lib, "wia__base_copy_to_peer"),
         )
         self._find = find
+        self._limit = limit
+        self._link = link
         self._states: dict[int, Any] = {}
 
     def open(self, device: int) -> int:
         """Takes the base device of this device."""
         base = self._find(device)
-        state = ffi.new("wia__base_t *", (base._table, base._device, base._alignment))
+        bandwidth, latency = (-1.0, -1.0) if self._link is None else self._link(device)
+        state = ffi.new("wia__base_t *")
+        state.driver, state.device = base._table, base._device
+        state.alignment = base._alignment
+        state.index = device
+        state.limit = 0 if self._limit is None else self._limit(device)
+        state.bandwidth, state.latency_ns = bandwidth, latency
         self._states[device] = state
         return int(ffi.cast("uintptr_t", state))
 

@@ -92,9 +92,10 @@ class NativeMemory:
 
     Each entry is a Numba cfunc or a function pointer of cffi or ctypes, of the type that
     `wia_driver_t` has for it in wia_driver.h. What it gets as the device is the address of a
-    `uint64_t`: what `open` returned for that device. `kind_count` is how many kinds of memory there
-    are; `keepalive` is any object that has to live as long as the driver. Raises ArgumentTypeError
-    for what is no function pointer.
+    `uint64_t`: what `open` returned for that device. Without `copy_to_peer`, copies between two
+    devices go through the host. `kind_count` is how many kinds of memory there are; `keepalive`
+    is any object that has to live as long as the driver. Raises ArgumentTypeError for what is no
+    function pointer.
     """
 
     def __init__(
@@ -105,14 +106,19 @@ class NativeMemory:
         free: object,
         copy: object,
         fill: object,
+        copy_to_peer: object = None,
         kind_count: int = 1,
         keepalive: object = None,
     ) -> None:
         self.kind_count = kind_count
-        given = (get_memory_kind, allocate, free, copy, fill)
+        given = dict(
+            zip(MEMORY_ENTRIES, (get_memory_kind, allocate, free, copy, fill), strict=True)
+        )
+        if copy_to_peer is not None:
+            given["copy_to_peer"] = copy_to_peer
         self._entries: dict[str, int] = {}
         self._keepalive = (given, keepalive)
-        for name, function in zip(MEMORY_ENTRIES, given, strict=True):
+        for name, function in given.items():
             address = native_address(function)
             if not address:
                 raise ArgumentTypeError(

@@ -82,6 +82,8 @@ def make_table(driver: Driver) -> Any:
     for entry in MEMORY_ENTRIES:
         function = native.get(entry) or ffi.addressof(lib, f"wia__{memory_side}_{entry}")
         setattr(table, entry, ffi.cast(ffi.typeof(getattr(table, entry)), function))
+    if "copy_to_peer" in native:
+        table.copy_to_peer = ffi.cast(ffi.typeof(table.copy_to_peer), native["copy_to_peer"])
     driver._table = table
     _kept.append((driver, handle, table, texts))
     return table
