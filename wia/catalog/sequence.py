@@ -13,21 +13,17 @@ from ._numeric import OperandError
 def reverse_sequence(np: Any, x: Any, lengths: Any, *, time_axis: int, batch_axis: int) -> Any:
     """The first elements of each sequence from the last to the first; the rest stays."""
     size = x.shape[time_axis]
-    _check(np, "reverse_sequence", "lengths", lengths, 0, size)
+    wrong = (lengths < 0) | (lengths > size)
+    if wrong.any():
+        i = int(np.flatnonzero(wrong)[0])
+        raise OperandError(
+            f"reverse_sequence: lengths[{i}] is {int(lengths[i])}; expected 0 to {size}"
+        )
     rows = np.moveaxis(x, (batch_axis, time_axis), (0, 1))
     time, ends = np.arange(size), np.asarray(lengths, np.int64)[:, None]
     order = np.where(time < ends, ends - 1 - time, time)
     result = rows[np.arange(len(rows))[:, None], order]
     return np.moveaxis(result, (0, 1), (batch_axis, time_axis))
-
-
-def _check(np: Any, operation: str, name: str, given: Any, least: int, most: int) -> None:
-    wrong = (given < least) | (given > most)
-    if wrong.any():
-        i = int(np.flatnonzero(wrong)[0])
-        raise OperandError(
-            f"{operation}: {name}[{i}] is {int(given[i])}; expected {least} to {most}"
-        )
 
 
 def _axis(name: str, summary: str, default: int) -> Attribute:
