@@ -72,6 +72,7 @@ wia_status_t wia__infer_roll(const wia__infer_t *call);
 wia_status_t wia__infer_depth_to_space(const wia__infer_t *call);
 wia_status_t wia__infer_space_to_depth(const wia__infer_t *call);
 wia_status_t wia__infer_pad(const wia__infer_t *call);
+wia_status_t wia__infer_einsum(const wia__infer_t *call);
 wia_status_t wia__infer_gemm(const wia__infer_t *call);
 wia_status_t wia__infer_matmul_integer(const wia__infer_t *call);
 wia_status_t wia__infer_qlinear_matmul(const wia__infer_t *call);

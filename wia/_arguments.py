@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "as_choice",
+    "as_codes",
     "as_handles",
     "as_int",
     "as_list",
@@ -63,6 +64,15 @@ def as_list(op: str, name: str, value: object, length: int) -> list[int]:
         items = items * 2
     _check_length(op, name, value, items, length)
     return items
+
+
+def as_codes(op: str, name: str, value: object) -> list[int]:
+    """The ASCII codes of a string."""
+    if not isinstance(value, str):
+        raise _wrong_type(op, name, value, "a string")
+    if not value.isascii():
+        raise InvalidArgumentError(f"{op}: {name} is {value!r}; expected ASCII.")
+    return list(value.encode("ascii"))
 
 
 def as_numbers(op: str, name: str, value: object, length: int) -> list[float]:

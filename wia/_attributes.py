@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from wia._arguments import as_choice
+from wia._arguments import as_choice, as_codes
 from wia._dtype import dtype_code
 from wia._errors import ArgumentTypeError, InvalidArgumentError, NotFoundError, check
 from wia._native import NULL, ffi, lib
@@ -44,6 +44,7 @@ def pack_attributes(entry: Operation, values: Mapping[str, object]) -> tuple[Any
     kept: list[Any] = [attributes]
     kinds = {item.name: item.kind for item in entry.attributes}
     kinds.update({scalar.name: "float" for scalar in entry.scalars})
+    texts = {item.name for item in entry.attributes if item.text}
     choices = {item.name: item.choices for item in entry.attributes if item.choices}
     for attribute, (name, value) in zip(attributes, values.items(), strict=True):
         if name not in kinds:
@@ -56,6 +57,8 @@ def pack_attributes(entry: Operation, values: Mapping[str, object]) -> tuple[Any
         if name in choices and isinstance(value, str):
             numbers = {choice.name.lower(): choice.value for choice in choices[name]}
             value = as_choice(entry.name, name, value, numbers)
+        if name in texts and isinstance(value, str):
+            value = as_codes(entry.name, name, value)
         kept.append(_fill(attribute, entry.name, name, kinds[name], value))
     return attributes, len(values), kept
 

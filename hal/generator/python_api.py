@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from wia._arguments import (
     as_choice,
+    as_codes,
     as_handles,
     as_int,
     as_list,
@@ -198,6 +199,8 @@ def _parameter(item: Attribute | Option | Scalar) -> str:
         return f"{item.name}: bool = {bool(item.default)}"
     if item.kind == "dtype":
         return f"{item.name}: object = None"
+    if item.text:
+        return f'{item.name}: str = ""'
     if item.variable:
         return f"{item.name}: {item.kind} | Sequence[{item.kind}] | None = None"
     if not item.length:
@@ -224,6 +227,8 @@ def _differs(item: Attribute | Option | Scalar) -> str:
         return f'{item.name} != "{_default_choice(item)}"'
     if item.kind == "bool":
         return f"not {item.name}" if item.default else item.name
+    if item.text:
+        return f'{item.name} != ""'
     if item.variable or item.kind == "dtype":
         return f"{item.name} is not None"
     if not item.length:
@@ -241,6 +246,8 @@ def _value(operation: Operation, item: Attribute | Option | Scalar) -> tuple[str
         return "as_choice", [*arguments, f"{{{choices}}}"]
     if item.kind == "dtype":
         return "", arguments
+    if item.text:
+        return "as_codes", arguments
     is_float = item.kind == "float"
     if item.variable or item.length:
         length = "0" if item.variable else str(item.length)

@@ -79,6 +79,36 @@ static void test_gemm(void) {
   REFUSES(GEMM, "expected rank 2", LIST(S(FLOAT32, 3), b), NO_ATTRIBUTES);
 }
 
+/* A text as the list of its codes. */
+static wia_attribute_t codes(const char *text, int64_t *place) {
+  uint32_t count = 0;
+  for (; text[count]; count++) place[count] = text[count];
+  return (wia_attribute_t){
+      .name = "equation", .data = place, .type = WIA_ATTRIBUTE_INT64, .count = count};
+}
+#define EQUATION(text) WITH(codes(text, (int64_t[39]){0}))
+
+static void test_einsum(void) {
+  const wia_shape_t a = S(FLOAT32, 2, 3), b = S(FLOAT32, 3, 4);
+  GIVES(EINSUM, S(FLOAT32, 4, 2), LIST(a, b), EQUATION("ij, jk -> ki"));
+  GIVES(EINSUM, S(FLOAT32, 2, 4), LIST(a, b), EQUATION("zj,ja->z a"));
+  GIVES(EINSUM, R0(FLOAT32), LIST(S(FLOAT32, 3, 3)), EQUATION("ii"));
+  GIVES(EINSUM, S(FLOAT32, 5, 2, 4), LIST(S(FLOAT32, 5, 1, 2, 3), b), EQUATION("...hij,jk->...ik"));
+  REFUSES(EINSUM, "its term of \"\" 0 labels", LIST(a, b), NO_ATTRIBUTES);
+  REFUSES(EINSUM, "fewer terms than there are inputs", LIST(a, b), EQUATION("ij"));
+  REFUSES(EINSUM, "more terms than there are inputs", LIST(a), EQUATION("ij,jk"));
+  REFUSES(EINSUM, "a character that means nothing there", LIST(a), EQUATION("i1"));
+  REFUSES(EINSUM, "a character that means nothing there", LIST(a), EQUATION("i......"));
+  REFUSES(EINSUM, "the label j has the size 4 in inputs[1] and 3 before", LIST(a, S(FLOAT32, 4)),
+          EQUATION("ij,j"));
+  REFUSES(EINSUM, "its term of \"i\" 1 labels", LIST(a), EQUATION("i"));
+  REFUSES(EINSUM, "has a label in its result only", LIST(a), EQUATION("ij->k"));
+  REFUSES(EINSUM, "has a label twice in its result", LIST(a), EQUATION("ij->ii"));
+  REFUSES(EINSUM, "goes on behind its result", LIST(a), EQUATION("ij->i,j"));
+  REFUSES(EINSUM, "has no ... in its result", LIST(a), EQUATION("...j->j"));
+  REFUSES(EINSUM, "equation[0] is 128; expected 0 to 127", LIST(a), WITH(INTS("equation", 128)));
+}
+
 static void test_deformable(void) {
   const wia_shape_t weight = S(FLOAT32, 6, 4, 3, 3);
   GIVES(DEFORM_CONV, S(FLOAT32, 2, 6, 7, 5), LIST(IMAGE, weight, S(FLOAT32, 2, 18, 7, 5)),
@@ -160,6 +190,7 @@ int main(void) {
   test_transposed();
   test_integers();
   test_gemm();
+  test_einsum();
   test_deformable();
   test_pools();
   test_unfold();

@@ -131,6 +131,10 @@ def _gemm(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
     return "gemm", inputs, {"transpose_a": swaps[0], "transpose_b": swaps[1], **scalars}
 
 
+def _einsum(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
+    return "einsum", inputs, {"equation": tuple(attributes["equation"])}
+
+
 def _batch_norm(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
     x, weight, bias, mean, variance = inputs
     values = {"epsilon": attributes.get("epsilon", 1e-5)}
@@ -227,6 +231,7 @@ TRANSLATIONS: dict[str, Callable[[list[Any], dict[str, Any], int], Call]] = {
     "ConvInteger": _conv("conv_integer"),
     "ConvTranspose": _conv_transpose,
     "DeformConv": _conv("deform_conv"),
+    "Einsum": _einsum,
     "GRU": _recurrent("gru"),
     "Gemm": _gemm,
     "GlobalAveragePool": _global("global_avg_pool"),

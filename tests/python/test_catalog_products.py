@@ -9,6 +9,7 @@ import pytest
 from catalog_calls import run
 from scipy import signal, special
 
+import wia
 from wia.catalog import BY_NAME, OperandError, ScalarError, evaluate
 
 INF, NAN = np.inf, np.nan
@@ -304,3 +305,20 @@ def test_gemm_without_beta_does_not_read_c() -> None:
         {**BY_NAME["gemm"].defaults()},
     )
     assert whole[0].tolist() == [[1]]
+
+
+def test_equations_in_python() -> None:
+    """As a string, from a method and by name; what is no ASCII string is refused."""
+    a, b = normal(2, 3), normal(3, 4)
+    with wia.Context("reference") as ctx:
+        given = [ctx.tensor(a), ctx.tensor(b)]
+        result = ctx.einsum(given, equation="ij,jk->ki").numpy()
+        np.testing.assert_allclose(result, (a @ b).T, rtol=1e-12)
+        (again,) = ctx.execute("einsum", given, equation="ij,jk->ki")
+        assert np.array_equal(again.numpy(), result)
+        with pytest.raises(TypeError, match="expected a string"):
+            ctx.einsum(given, equation=[1, 2])  # type: ignore[arg-type]
+        with pytest.raises(wia.InvalidArgumentError, match="expected ASCII"):
+            ctx.einsum(given, equation="äj,jk")
+        with pytest.raises(wia.InvalidArgumentError, match="0 labels"):
+            ctx.einsum(given)

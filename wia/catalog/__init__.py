@@ -43,6 +43,7 @@ _MODULES = (
     "decompose",
     "diagonal",
     "division",
+    "einsum",
     "elementwise",
     "embedding",
     "functions",

@@ -95,7 +95,8 @@ class Attribute:
     which only variable lists and dtypes can be. ``enum`` is the C type of ``choices``, which count
     from 0, the default. ``field`` is the C type in the config struct, empty for an attribute that
     isn't there. In the struct a zero means the default where ``zero_is_default``; elsewhere zero is
-    zero. Without a ``minimum`` and a ``maximum`` integers go from 0, and floats are any but NaN.
+    zero. A ``text`` is a variable list of ASCII codes, for which Python takes a string. Without a
+    ``minimum`` and a ``maximum`` integers go from 0, and floats are any but NaN.
     """
 
     name: str
@@ -111,6 +112,7 @@ class Attribute:
     field: str = "int32_t"
     enum: str = ""
     choices: tuple[Choice, ...] = ()
+    text: bool = False
 
     @property
     def range(self) -> tuple[float, float]:
