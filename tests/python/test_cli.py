@@ -21,7 +21,7 @@ from wia._cli import main, make_parser
 
 BROKEN = {"xpu": "raise ValueError('broken on purpose')"}
 RUN = "import sys; from wia._cli import main; sys.exit(main({arguments!r}))"
-COMMANDS = ("devices", "info", "doctor", "bench", "env", "completion")
+COMMANDS = ("devices", "info", "doctor", "bench", "run", "inspect", "env", "completion")
 SIZE = re.compile(r" *\b\d+(\.\d)? [KMGT]?i?B\b")
 
 

@@ -8,10 +8,20 @@
 from __future__ import annotations
 
 from wia.onnx._errors import ModelError, UnsupportedError
+from wia.onnx._inspect import Inspection, inspect
 from wia.onnx._session import InputInfo, Placement, Session, load
 
-__all__ = ["InputInfo", "ModelError", "Placement", "Session", "UnsupportedError", "load"]
+__all__ = [
+    "InputInfo",
+    "Inspection",
+    "ModelError",
+    "Placement",
+    "Session",
+    "UnsupportedError",
+    "inspect",
+    "load",
+]
 
 # Programs see the public name, in tracebacks too.
-for _public in (ModelError, UnsupportedError, Session, Placement, InputInfo):
+for _public in (ModelError, UnsupportedError, Session, Placement, InputInfo, Inspection):
     _public.__module__ = __name__

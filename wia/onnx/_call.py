@@ -73,7 +73,15 @@ class Call:
 
     def host(self, index: int) -> np.ndarray[Any, Any]:
         """The elements of an input on the host: waits for the device if they are there."""
-        return self.tensor(index).numpy()
+        return self.read(self.tensor(index))
+
+    def read(self, tensor: Tensor) -> np.ndarray[Any, Any]:
+        """The elements of a tensor on the host, as host()."""
+        return self._runtime.placer.read(tensor)
+
+    def number(self, tensor: Tensor) -> int:
+        """The first element of a tensor of integers or bool."""
+        return int(self.read(tensor).reshape(-1)[0])
 
     def ints(self, index: int) -> tuple[int, ...] | None:
         """The elements of an input as integers, None where it is left out."""

@@ -17,7 +17,7 @@ from wia.onnx._place import DEVICE, HOST, REFERENCE, SHAPES, Placer
 from wia.onnx._run import NodeRecord, Runtime
 from wia.onnx._values import Value, describe, is_text, texts
 
-__all__ = ["InputInfo", "Placement", "Session", "load"]
+__all__ = ["InputInfo", "Placement", "Session", "describe_value", "load"]
 
 
 class InputInfo(NamedTuple):
@@ -62,9 +62,11 @@ class Session:
         graph = model.graph
         self._runtime.constants(graph)
         own = set(graph.constants)
-        self._inputs = tuple(_info(i) for i in model.proto.graph.input if i.name not in own)
-        self._defaulted = tuple(_info(i) for i in model.proto.graph.input if i.name in own)
-        self._outputs = tuple(_info(item) for item in model.proto.graph.output)
+        self._inputs = tuple(
+            describe_value(i) for i in model.proto.graph.input if i.name not in own
+        )
+        self._defaulted = tuple(describe_value(i) for i in model.proto.graph.input if i.name in own)
+        self._outputs = tuple(describe_value(item) for item in model.proto.graph.output)
 
     @property
     def device(self) -> Device:
@@ -234,7 +236,8 @@ def _close(placer: Placer, context: Context) -> None:
     context.close()
 
 
-def _info(item: Any) -> InputInfo:
+def describe_value(item: Any) -> InputInfo:
+    """What a ValueInfoProto says."""
     from onnx import TensorProto, helper
 
     kind = item.type.tensor_type

@@ -61,7 +61,7 @@ def loop(call: Call) -> Result:
         carried, given = rest[: len(carried)], rest[len(carried) :]
         for column, value in zip(columns, given, strict=True):
             column.append(value)
-        going = not isinstance(condition, Tensor) or bool(condition.numpy().reshape(-1)[0])
+        going = not isinstance(condition, Tensor) or bool(call.number(condition))
         turn += 1
     names = body.outputs[1 + len(carried) :]
     return (*carried, *(_stack(call, c, 0, body, n) for c, n in zip(columns, names, strict=True)))

@@ -116,4 +116,4 @@ def non_max_suppression(call: Call) -> Result:
         center_point_box=call.attribute("center_point_box", 0),
         **scalars,
     )
-    return call.op("slice", boxes, starts=(0,), ends=(int(count.item()),), axes=(0,))
+    return call.op("slice", boxes, starts=(0,), ends=(call.number(count),), axes=(0,))

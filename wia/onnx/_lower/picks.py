@@ -83,7 +83,7 @@ def unique(call: Call) -> Result:
     given = {} if axis is None else {"axis": (axis,)}
     found = call.ops("unique", x, count=5, sorted=call.attribute("sorted", 1), **given)
     values, count, first, inverse, counts = found
-    length = int(count.item())
+    length = call.number(count)
     rows, first, counts = (_cut(call, item, length) for item in (values, first, counts))
     return (rows if axis is None else _back(call, rows, axis), first, inverse, counts)
 
@@ -105,7 +105,7 @@ def _back(call: Call, rows: Tensor, axis: int) -> Tensor:
 def nonzero(call: Call) -> Result:
     """NonZero: a column for each element that isn't zero."""
     rows, count = call.ops("nonzero", call.tensor(0), count=2)
-    return call.op("transpose", _cut(call, rows, int(count.item())))
+    return call.op("transpose", _cut(call, rows, call.number(count)))
 
 
 def compress(call: Call) -> Result:
@@ -113,7 +113,7 @@ def compress(call: Call) -> Result:
     x, axis = call.tensor(0), call.attribute("axis")
     given = {} if axis is None else {"axis": (axis,)}
     rows, count = call.ops("compress", x, call.tensor(1), count=2, **given)
-    kept = _cut(call, rows, int(count.item()))
+    kept = _cut(call, rows, call.number(count))
     return kept if axis is None else _back(call, kept, axis)
 
 

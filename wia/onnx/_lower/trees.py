@@ -72,7 +72,7 @@ class _Trees:
             values = call.op("gather_elements", self._x, features, axis=1)
             true, false = (call.op("gather", side, at) for side in self._children)
             at = call.op("where", self._holds(values, at), true, false)
-            if bool(np.all(at.numpy() >= self._inner)):
+            if bool(np.all(call.read(at) >= self._inner)):
                 return self._sum(at)
         raise ModelError("a tree goes in a circle")
 

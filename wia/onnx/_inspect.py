@@ -1,0 +1,243 @@
+"""What a model is and needs, found out without computing: a run in which only sizes are real."""
+
+from __future__ import annotations
+
+import weakref
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import wia
+from wia._context import Context
+from wia._dtype import BITS
+from wia._errors import InvalidArgumentError
+from wia._tensor import Tensor, allocate
+from wia.catalog import BY_NAME, Operation, cost
+from wia.onnx._errors import UnsupportedError
+from wia.onnx._graph import Graph
+from wia.onnx._load import Model, read_model
+from wia.onnx._place import SHAPES, Placer
+from wia.onnx._run import Runtime
+from wia.onnx._session import InputInfo, describe_value
+from wia.onnx._table import TABLE
+from wia.onnx._values import texts
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["Inspection", "inspect"]
+
+_FREE_SIZE = 1
+"""Of a dimension that the model leaves open."""
+
+
+class Inspection(NamedTuple):
+    """What a model is and needs for inputs of certain shapes.
+
+    ``operators`` are ONNX's, those of graphs in nodes too; ``missing`` those that have neither a
+    lowering nor a body. ``operations`` are the catalog's, by name and dtype. ``flops`` and
+    ``bytes`` are those of one run; ``peak_bytes`` what values take at once at most, beside the
+    parameters. ``devices`` has the operations, of all, that each device has kernels for.
+    ``stopped`` says why the numbers are those of a part of the model only, where what follows
+    depends on values.
+    """
+
+    name: str
+    ir_version: int
+    opsets: Mapping[str, int]
+    inputs: tuple[InputInfo, ...]
+    outputs: tuple[InputInfo, ...]
+    shapes: Mapping[str, tuple[int, ...]]
+    nodes: int
+    operators: Mapping[str, int]
+    missing: tuple[str, ...]
+    parameters: int
+    parameter_bytes: int
+    operations: Mapping[str, int]
+    flops: float
+    bytes: float
+    peak_bytes: int
+    devices: Mapping[str, int]
+    stopped: str
+
+
+def inspect(source: Any, shapes: Mapping[str, Sequence[int]] | None = None) -> Inspection:
+    """Tells what a model is and needs. Sizes that neither it nor shapes says count as 1.
+
+    Takes what wia.onnx.load() takes, and raises what it raises.
+    """
+    model = read_model(source)
+    constants = list(_constants(model))
+    operators = Counter(node.operator.rpartition("-")[0] for node in _nodes(model))
+    given = [i for i in model.proto.graph.input if i.name not in model.graph.constants]
+    inputs = tuple(describe_value(item) for item in given)
+    chosen = {info.name: _choose_shape(info, shapes or {}) for info in inputs}
+    unknown = [name for name in shapes or {} if name not in chosen]
+    if unknown:
+        raise InvalidArgumentError(
+            f"A shape was given for {unknown}; the inputs of {model.name} are {[*chosen]}."
+        )
+    context = Context("reference")
+    placer = _DryPlacer(context)
+    try:
+        stopped = _run(model, placer, inputs, chosen)
+    finally:
+        placer.close()
+        context.close()
+    return Inspection(
+        name=model.name,
+        ir_version=model.proto.ir_version,
+        opsets={item.domain or "ai.onnx": item.version for item in model.proto.opset_import},
+        inputs=inputs,
+        outputs=tuple(describe_value(item) for item in model.proto.graph.output),
+        shapes=chosen,
+        nodes=operators.total(),
+        operators=dict(sorted(operators.items())),
+        missing=_missing(model),
+        parameters=sum(array.size for array in constants),
+        parameter_bytes=sum(array.nbytes for array in constants),
+        operations={f"{n} {d}": c for (n, d), c in sorted(placer.used.items())},
+        flops=placer.flops,
+        bytes=placer.bytes,
+        peak_bytes=placer.peak,
+        devices=_devices(placer.used),
+        stopped=stopped,
+    )
+
+
+class _DryPlacer(Placer):
+    """Takes memory for what the device would compute, which costs nothing untouched, and counts."""
+
+    def __init__(self, device: Context) -> None:
+        super().__init__(device, apart=True)
+        self.used: Counter[tuple[str, str]] = Counter()
+        self.flops = 0.0
+        self.bytes = 0.0
+        self.peak = 0
+        self._live = 0
+
+    def read(self, tensor: Tensor) -> np.ndarray[Any, Any]:
+        if tensor.context is self.device:
+            raise UnsupportedError("what follows depends on values, which only a run has")
+        return super().read(tensor)
+
+    def _execute(
+        self,
+        place: str,
+        context: Context,
+        entry: Operation,
+        inputs: Sequence[Tensor | None],
+        attributes: dict[str, Any],
+        count: int | None,
+    ) -> tuple[Tensor, ...]:
+        if place == SHAPES:
+            return super()._execute(place, context, entry, inputs, attributes, count)
+        described = context._find_outputs(entry.number, tuple(inputs), attributes)
+        made = [allocate(context, shape, code) for shape, code in described]
+        shapes = [None if t is None else t.shape for t in (*inputs, *made)]
+        missing = [None] * (len(entry.inputs) - len(inputs))
+        shapes[len(inputs) : len(inputs)] = missing
+        operands = [*inputs, *missing, *made]
+        sizes = [0 if t is None else t.dtype.itemsize for t in operands]
+        flops, moved = cost(entry, shapes, sizes, {**entry.defaults(), **attributes})
+        self.flops += flops
+        self.bytes += moved
+        lead = made[0] if not inputs or inputs[0] is None else inputs[0]
+        self.used[entry.name, lead.dtype.name] += 1
+        for tensor, (shape, code) in zip(made, described, strict=True):
+            self._track(tensor, -(-BITS[code] * _count(shape) // 8))
+        return tuple(made[:count])
+
+    def _track(self, tensor: Tensor, size: int) -> None:
+        self._live += size
+        self.peak = max(self.peak, self._live)
+        weakref.finalize(tensor, self._release, size)
+
+    def _release(self, size: int) -> None:
+        self._live -= size
+
+
+def _count(shape: Sequence[int]) -> int:
+    total = 1
+    for size in shape:
+        total *= size
+    return total
+
+
+def _run(
+    model: Model,
+    placer: _DryPlacer,
+    inputs: Sequence[InputInfo],
+    shapes: Mapping[str, tuple[int, ...]],
+) -> str:
+    """Why the run came to an end early, "" where it didn't."""
+    values: dict[str, Any] = {}
+    for info in inputs:
+        if info.dtype == "string":
+            values[info.name] = texts([""] * _count(shapes[info.name]), shapes[info.name])
+        elif info.dtype:
+            values[info.name] = placer.device.empty(shapes[info.name], info.dtype)
+        else:
+            return f"input {info.name!r} is a sequence or an optional"
+    try:
+        Runtime(placer, model.bodies).run(model.graph, values)
+    except wia.WiaError as error:
+        return str(error)
+    return ""
+
+
+def _choose_shape(info: InputInfo, shapes: Mapping[str, Sequence[int]]) -> tuple[int, ...]:
+    if info.name in shapes:
+        return tuple(shapes[info.name])
+    return tuple(size if isinstance(size, int) else _FREE_SIZE for size in info.shape or ())
+
+
+def _graphs(graph: Graph) -> list[Graph]:
+    """A graph and those in its nodes."""
+    found = [graph]
+    for node in graph.nodes:
+        for value in node.attributes.values():
+            for item in value if isinstance(value, tuple) else (value,):
+                if isinstance(item, Graph):
+                    found.extend(_graphs(item))
+    return found
+
+
+def _nodes(model: Model) -> list[Any]:
+    return [node for graph in _graphs(model.graph) for node in graph.nodes]
+
+
+def _constants(model: Model) -> Iterator[Any]:
+    """Arrays of numbers: initialisers, and those of Constant nodes."""
+    for graph in _graphs(model.graph):
+        nodes = (node.attributes for node in graph.nodes if node.op == "Constant")
+        values = [item for attributes in nodes for item in attributes.values()]
+        for value in (*graph.constants.values(), *values):
+            if getattr(value, "dtype", None) is not None and value.dtype.kind != "O":
+                yield value
+
+
+def _missing(model: Model) -> tuple[str, ...]:
+    own = model.bodies.names()
+    found = set()
+    for node in _nodes(model):
+        key, schema = (node.domain, node.op), node.schema
+        body = schema and (schema.has_function or schema.has_context_dependent_function)
+        if key not in TABLE and key not in own and not body:
+            found.add(node.operator)
+    return tuple(sorted(found))
+
+
+def _devices(used: Mapping[tuple[str, str], int]) -> dict[str, int]:
+    """For each device the calls that it has kernels for, by operation and dtype."""
+    found = {}
+    for device in wia.devices():
+        have = {}
+        for name, _ in used:
+            if name not in have:
+                try:
+                    have[name] = device.supports(BY_NAME[name].number)
+                except wia.UnimplementedError:
+                    have[name] = frozenset()
+        found[device.name] = sum(n for (name, dtype), n in used.items() if dtype in have[name])
+    return found
