@@ -100,7 +100,11 @@ class Runtime:
         return array if array.dtype == object else self.placer.keep(self.placer.put(array))
 
     def _run(
-        self, graph: Graph, scope: Scope, records: list[NodeRecord] | None = None
+        self,
+        graph: Graph,
+        scope: Scope,
+        records: list[NodeRecord] | None = None,
+        wanted: Sequence[bool] | None = None,
     ) -> list[Value]:
         if len(self._scopes) >= _MAX_DEPTH:
             raise ModelError(f"Graphs and functions are nested more than {_MAX_DEPTH} deep.")
@@ -115,7 +119,9 @@ class Runtime:
                 else:
                     records.append(self._record(node, scope))
                 scope.drop(last)
-            return [scope[name] for name in graph.outputs]
+            chosen = [True] * len(graph.outputs) if wanted is None else wanted
+            outputs = zip(graph.outputs, chosen, strict=False)
+            return [scope[name] if is_wanted else None for name, is_wanted in outputs]
         finally:
             self._scopes.pop()
 
@@ -172,7 +178,9 @@ class Runtime:
             scope[name] = value
         self._attributes.append({**function.defaults, **attributes})
         try:
-            return self._run(graph, scope)
+            # A body may leave out what its node doesn't name.
+            wanted = [bool(name) for name in node.outputs]
+            return self._run(graph, scope, wanted=wanted)
         except UnsupportedError as error:
             if node.schema is None:
                 raise
