@@ -167,8 +167,8 @@ def _find(name: str, inputs: Sequence[Tensor | None]) -> Operation:
     entry = BY_NAME.get(name)
     if entry is None:
         raise UnsupportedError(f"WIA has no operation {name}")
-    lead = entry.lead if not entry.variadic else 0
-    first = inputs[lead] if lead is not None and lead < len(inputs) else None
+    lead = 0 if entry.variadic else entry.lead
+    first = inputs[lead] if 0 <= lead < len(inputs) else None
     if first is not None and first.dtype.name not in entry.dtypes:
         raise UnsupportedError(
             f"the operation {name} has no {first.dtype}; it has {', '.join(entry.dtypes)}"

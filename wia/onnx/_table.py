@@ -113,6 +113,7 @@ TABLE: Mapping[tuple[str, str], Lowering] = {
     ("", "Hardmax"): norms.softmax("hardmax"),
     ("", "Identity"): flow.identity,
     ("", "If"): flow.if_,
+    ("", "ImageDecoder"): images.image_decoder,
     ("", "InstanceNormalization"): norms.instance_norm,
     ("", "IsInf"): elementwise.is_infinite,
     ("", "IsNaN"): unary("is_nan"),

@@ -9,9 +9,12 @@ from wia.onnx._errors import ModelError, UnsupportedError
 if TYPE_CHECKING:
     from wia.onnx._call import Call, Result
 
+_CHANNELS = {"RGB": "RGB", "BGR": "RGB", "Grayscale": "L"}
+
 __all__ = [
     "affine_grid",
     "grid_sample",
+    "image_decoder",
     "max_roi_pool",
     "non_max_suppression",
     "resize",
@@ -117,3 +120,21 @@ def non_max_suppression(call: Call) -> Result:
         **scalars,
     )
     return call.op("slice", boxes, starts=(0,), ends=(call.number(count),), axes=(0,))
+
+
+def image_decoder(call: Call) -> Result:
+    """ImageDecoder: on the host, by Pillow, which the extra brings."""
+    import io
+
+    import numpy as np
+    from PIL import Image
+
+    form = call.attribute("pixel_format", "RGB")
+    if form not in _CHANNELS:
+        raise ModelError(f"pixel_format is {form!r}; expected one of {', '.join(_CHANNELS)}")
+    try:
+        with Image.open(io.BytesIO(call.host(0).tobytes())) as picture:
+            pixels = np.atleast_3d(np.asarray(picture.convert(_CHANNELS[form])))
+    except (OSError, ValueError, Image.DecompressionBombError) as error:
+        raise ModelError(f"the picture can't be read: {error}") from None
+    return call.put(np.ascontiguousarray(pixels[:, :, ::-1] if form == "BGR" else pixels))

@@ -44,4 +44,5 @@ def qlinear_matmul(call: Call) -> Result:
 
 def einsum(call: Call) -> Result:
     """Einsum."""
-    return call.op("einsum", *call.tensors(), equation=call.required("equation"))
+    equation = tuple(call.required("equation").replace(" ", "").encode("ascii", "replace"))
+    return call.op("einsum", *call.tensors(), equation=equation)
