@@ -103,6 +103,11 @@ wia_status_t wia__infer_recurrent(const wia__infer_t *call);
 wia_status_t wia__infer_recurrent_cell(const wia__infer_t *call);
 wia_status_t wia__infer_embedding(const wia__infer_t *call);
 wia_status_t wia__infer_embedding_bag(const wia__infer_t *call);
+wia_status_t wia__infer_loss(const wia__infer_t *call);
+wia_status_t wia__infer_class_loss(const wia__infer_t *call);
+wia_status_t wia__infer_cosine_similarity(const wia__infer_t *call);
+wia_status_t wia__infer_step(const wia__infer_t *call);
+wia_status_t wia__infer_multinomial(const wia__infer_t *call);
 
 /* -- what rules are made of -------------------------------------------------------------------- */
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from onnx_calls import Array, Call, LeftOutError
 from onnx_elements import ELEMENTS
+from onnx_losses import LOSSES
 from onnx_moves import MOVES
 from onnx_products import TRANSLATIONS as PRODUCTS
 
@@ -231,6 +232,7 @@ def _pad(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
 
 TRANSLATIONS: dict[str, Callable[[list[Any], dict[str, Any], int], Call]] = {
     **ELEMENTS,
+    **LOSSES,
     **PRODUCTS,
     **MOVES,
     "Add": _pair("add"),
