@@ -240,6 +240,11 @@ def onnx_suite() -> None:
     run(sys.executable, "onnx_suite.py", cwd=ROOT / "tests" / "python")
 
 
+def trained_models() -> None:
+    """Run trained models from packages: their answers, and outputs beside onnxruntime's."""
+    print("\n" + run(sys.executable, "onnx_models.py", cwd=ROOT / "tests" / "python"), flush=True)
+
+
 def try_mutants() -> None:
     """Every guard of the library that tests/mutants.toml lists has a test that fails without it."""
     run(sys.executable, "tests/mutate.py")
@@ -269,6 +274,7 @@ EXTRA: dict[str, Step] = {
     "retrain": retrain,
     "conformance": conformance,
     "onnx": onnx_suite,
+    "models": trained_models,
     "mutants": try_mutants,
     "benchmarks": run_benchmarks,
 }
