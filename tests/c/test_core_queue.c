@@ -226,12 +226,43 @@ static void test_cancel_what_is_held(void) {
   CHECK_STATUS(wia_destroy_stream(stream), WIA_STATUS_OK);
 }
 
+static wia_status_t stay(void *context_, wia_status_t status, wia_error_t *out_error) {
+  _Atomic int32_t *state = context_;
+  (void)status, (void)out_error;
+  *state = 1;
+  while (*state == 1) usleep(100);
+  return WIA_STATUS_OK;
+}
+
+/* A host function waits for what the driver has, and what is behind it waits for it. */
+static void test_host_in_between(void) {
+  wia_stream_t *stream = make_stream();
+  wia_tensor_t a = core_tensor(context, 4, 0);
+  _Atomic int32_t state = 0;
+  block(stream, a);
+  CHECK_STATUS(wia_enqueue_host_function(stream, stay, (void *)&state), WIA_STATUS_OK);
+  usleep(20000);
+  CHECK(state == 0);
+  core_open_gate();
+  while (state == 0) usleep(100);
+  const uint32_t launches = core.launches;
+  CHECK_STATUS(wia_add(context, a, a, a, stream), WIA_STATUS_OK);
+  usleep(20000);
+  CHECK(core.launches == launches);
+  state = 2;
+  CHECK_STATUS(finish(stream), WIA_STATUS_OK);
+  CHECK(core_has(a, 2, 2));
+  core_destroy(a);
+  CHECK_STATUS(wia_destroy_stream(stream), WIA_STATUS_OK);
+}
+
 static void test_on(uint32_t which) {
   device = which;
   context = core_context(device);
   input = core_tensor(context, 4, 1);
   test_threads();
   test_mixture();
+  test_host_in_between();
   test_refusals();
   test_failure_before_wait();
   test_callback(false);
