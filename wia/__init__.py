@@ -52,6 +52,7 @@ from wia._plan import Plan
 from wia._registration import register_driver
 from wia._scalar import Scalar
 from wia._stream import Stream
+from wia._tape import Tape, grad
 from wia._tensor import Tensor
 from wia._version import __version__
 
@@ -85,6 +86,7 @@ __all__ = [
     "ResourceExhaustedError",
     "Scalar",
     "Stream",
+    "Tape",
     "Tensor",
     "UnauthenticatedError",
     "UnavailableError",
@@ -96,6 +98,7 @@ __all__ = [
     "devices",
     "find_device",
     "from_dlpack",
+    "grad",
     "load_report",
     "register_driver",
     "set_log_level",

@@ -16,6 +16,7 @@ from wia._operations import Operations
 from wia._plan import Plan
 from wia._resource import Resource, destroyer
 from wia._stream import Stream
+from wia._tape import record, tapes
 from wia._tensor import Tensor, allocate, handles, shape_of
 from wia._transfer import as_array
 from wia._wait import wait
@@ -191,6 +192,8 @@ class Context(Resource, Operations):
             )
         )
         del kept
+        if tapes:
+            record(entry.name, inputs, attributes, outputs)
         return outputs
 
     # -- what the generated methods use -----------------------------------------------------------

@@ -9,6 +9,7 @@ from wia import _transfer, _views
 from wia._dtype import numpy_dtype
 from wia._errors import ArgumentTypeError, InvalidArgumentError, UnimplementedError, check
 from wia._native import NULL, Buffer, ffi, lib, new_struct
+from wia._tape import record_view, tapes
 from wia._tensor_operators import Operators
 
 if TYPE_CHECKING:
@@ -218,7 +219,10 @@ class Tensor(Operators, Buffer):
         out = ffi.new("wia_tensor_t *")
         rank = len(view.shape)
         check(lib.wia_view_tensor(self._handle, view.offset, view.shape, view.strides, rank, out))
-        return Tensor(self._context, out[0], self._code, view.shape, view.strides)
+        made = Tensor(self._context, out[0], self._code, view.shape, view.strides)
+        if tapes:
+            record_view(self, made)
+        return made
 
     def __getitem__(self, key: object) -> Tensor:
         return self._view(_views.index(self._shape, self.strides, key))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from .model import Attribute, Operand, Operation, Option, Scalar
 from .text import WIDTH, docstring
 
+_FLOATS = ("float64", "float32", "float16", "bfloat16")
+
 _TOP = '''\
 """The operations as methods of a context. Made from the catalog, wia/catalog/: change it there."""
 
@@ -30,6 +32,7 @@ from wia._arguments import (
 )
 from wia._errors import raise_last_error
 from wia._native import NULL, lib
+from wia._tape import record, tapes
 
 if TYPE_CHECKING:
     from wia._stream import Stream
@@ -124,9 +127,23 @@ def _method(operation: Operation) -> str:
         *_call(12, "explain", ["error", f'"{function}"', required, *operands]),
         "        if status:",
         "            raise_last_error(status)",
+        *_record(operation, inputs),
         _result(operation),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _record(operation: Operation, inputs: str) -> list[str]:
+    """Statements that write the call down for gradients."""
+    if operation.count or not set(_FLOATS) & set(operation.dtypes):
+        return []
+    scalars = ", ".join(f'"{scalar.name}": {scalar.name}' for scalar in operation.scalars)
+    values = "**(attributes or {})" if operation.attributes else ""
+    if values and scalars:
+        values += ", "
+    out = "out" if len(operation.outputs) > 1 else "(out,)"
+    call = [f'"{operation.name}"', inputs, f"{{{values}{scalars}}}", out]
+    return ["        if tapes:", *_call(12, "record", call)]
 
 
 def _output_handles(operation: Operation) -> list[str]:

@@ -33,6 +33,7 @@ _MODULES = (
     "arithmetic",
     "arrange",
     "attention",
+    "backward",
     "bits",
     "bounds",
     "class_losses",

@@ -1,0 +1,157 @@
+"""Gradients against finite differences of the semantics, and what the tape says and refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from catalog_calls import attributes_of, call
+
+import wia
+from wia.catalog import BY_NAME, OPERATIONS, Operation, Sample, evaluate
+from wia.catalog.derivatives import PROGRAMS, gradient_of, why_not
+
+STEP = 1e-6
+LIMIT = 300
+"""Elements of the largest sample: each is moved twice."""
+
+
+@pytest.fixture(scope="module")
+def ctx() -> Iterator[wia.Context]:
+    """A context on the device that has every operation."""
+    with wia.Context("reference") as context:
+        yield context
+
+
+def is_good(operation: Operation, sample: Sample) -> bool:
+    """Whether a sample is in float64, has no NaN, and is small enough."""
+    elements = sum(int(np.prod(shape)) for shape in sample.shapes if shape is not None)
+    fits = "float64" in (sample.dtypes or operation.dtypes) and elements <= LIMIT
+    tame = not {"special", "wide"} & set(sample.fills)
+    return fits and tame and not operation.outputs_read({**operation.defaults(), **sample.values})
+
+
+def difference(operation: Operation, inputs: list[Any], values: Any, place: int, seed: Any) -> Any:
+    """The gradient of the output weighted with the seed, by each element of one input."""
+    result = np.zeros(inputs[place].shape)
+    for index in np.ndindex(*result.shape):
+        sides = []
+        for step in (STEP, -STEP):
+            moved: list[Any] = [None if array is None else array.copy() for array in inputs]
+            moved[place][index] += step
+            output = evaluate(np, operation, moved, values)[0]
+            sides.append(float((output.astype(np.float64) * seed).sum()))
+        result[index] = (sides[0] - sides[1]) / (2 * STEP)
+    return result
+
+
+POSITIVE = {"log", "sqrt", "div", "reduce_log_sum"}
+
+
+@pytest.mark.parametrize("name", sorted(PROGRAMS.keys() - {"cast"}))
+def test_finite_differences(ctx: wia.Context, name: str) -> None:
+    """Every input that is a float, on every sample that is small and tame."""
+    operation = BY_NAME[name]
+    done = 0
+    for sample in operation.samples:
+        if not is_good(operation, sample):
+            continue
+        inputs, values, expected = call(operation, sample, "float64")
+        if name in POSITIVE:
+            inputs = [None if a is None else np.asarray(abs(a) + 0.5) for a in inputs]
+            expected = evaluate(np, operation, inputs, values)
+        if name == "matmul" and min(len(shape or ()) for shape in sample.shapes) < 2:
+            continue  # refused: see below
+        with wia.Tape() as tape:
+            tensors = [None if array is None else ctx.tensor(array) for array in inputs]
+            (output,) = ctx.execute(name, tensors, **attributes_of(values))
+        seed = np.random.default_rng(1).standard_normal(expected[0].shape)
+        start = ctx.tensor(seed, output.dtype)
+        for place, array in enumerate(inputs):
+            if array is None or array.dtype != np.float64:
+                continue
+            source = tensors[place]
+            assert source is not None
+            (result,) = tape.gradient(output, [source], seed=start)
+            wanted = difference(operation, inputs, values, place, seed)
+            np.testing.assert_allclose(result.numpy(), wanted, rtol=1e-5, atol=1e-5)
+            assert result.shape == array.shape
+            done += 1
+    assert done
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=[entry.name for entry in OPERATIONS])
+def test_there_is_a_gradient_or_a_reason(operation: Operation) -> None:
+    steps = gradient_of(operation)
+    assert bool(steps) != bool(why_not(operation))
+    assert all(step.op in BY_NAME for step in steps)
+    made = {f"d_{operand.name}" for operand in operation.inputs}
+    assert not steps or made & {step.to for step in steps}
+
+
+def test_a_chain_is_summed_up(ctx: wia.Context) -> None:
+    """x x + 3 x at 2 and -1: 2 x + 3; a constant and what isn't used have the gradient 0."""
+    x, unused = ctx.tensor([2.0, -1.0]), ctx.tensor([5.0])
+    with wia.Tape() as tape:
+        y = ctx.reduce_sum(x * x + 3.0 * x)
+    first, second = tape.gradient(y, [x, unused])
+    assert first.tolist() == [7.0, 1.0]
+    assert second.tolist() == [0.0]
+    assert tape.gradient(y, [y])[0].tolist() == 1.0
+    outside = ctx.exp(x)
+    assert tape.gradient(y, [outside])[0].tolist() == [0.0, 0.0]
+
+
+def test_what_a_tape_refuses(ctx: wia.Context) -> None:
+    """Views, operations without a gradient, tensors that are written to again, integers."""
+    x = ctx.tensor([[2.0, -1.0]])
+    with wia.Tape() as tape:
+        through_view = ctx.exp(x[0])
+        index = ctx.argmax(x)
+        ordered = ctx.cummax(x)[0]
+        y = ctx.exp(x)
+        with pytest.raises(wia.FailedPreconditionError, match="relu wrote to a tensor that a tape"):
+            ctx.relu(y, out=y)
+    with pytest.raises(wia.UnimplementedError, match="goes through a view"):
+        tape.gradient(through_view, [x])
+    with pytest.raises(wia.UnimplementedError, match="cummax has no gradient: this version has no"):
+        tape.gradient(ordered, [x])
+    with pytest.raises(wia.InvalidArgumentError, match="A tensor of int64 was given to gradient"):
+        tape.gradient(index, [x])
+    with pytest.raises(wia.ArgumentTypeError, match="list was given to gradient"):
+        tape.gradient(y, [[1.0]])  # type: ignore[list-item]
+    a = ctx.tensor([1.0, 2.0])
+    with wia.Tape() as tape:
+        product = ctx.matmul(a, a)
+    with pytest.raises(wia.UnimplementedError, match="no gradient of its input a for operands of"):
+        tape.gradient(product, [a])
+
+
+def test_grad_of_a_function(ctx: wia.Context) -> None:
+    slopes = wia.grad(lambda x, y: ctx.reduce_sum(x * y))(ctx.tensor([1.0, 2.0]), ctx.tensor(3.0))
+    assert [slope.tolist() for slope in slopes] == [[3.0, 3.0], 3.0]
+
+
+def test_casts_go_back(ctx: wia.Context) -> None:
+    x = ctx.tensor([1.5, -2.0], "float64")
+    with wia.Tape() as tape:
+        y = ctx.mul(ctx.cast(x, dtype="float32"), ctx.tensor([2.0, 3.0]))
+    (slope,) = tape.gradient(y, [x])
+    assert slope.dtype == np.float64
+    assert slope.tolist() == [2.0, 3.0]
+
+
+def test_equals_share_or_the_first_takes(ctx: wia.Context) -> None:
+    """reduce_max divides among equals; max_pool2d gives all to the first; twice picked adds up."""
+    x = ctx.tensor([[[[2.0, 2.0], [1.0, 2.0]]]])
+    with wia.Tape() as tape:
+        largest, pooled = ctx.reduce_max(x), ctx.max_pool2d(x, kernel=2)
+        picked = ctx.gather(ctx.reshape(x, [4]), ctx.tensor([1, 1, 0]))
+    third = pytest.approx(1 / 3)
+    assert tape.gradient(largest, [x])[0].numpy().ravel().tolist() == [third, third, 0.0, third]
+    assert tape.gradient(pooled, [x])[0].numpy().ravel().tolist() == [1.0, 0.0, 0.0, 0.0]
+    assert tape.gradient(picked, [x])[0].numpy().ravel().tolist() == [1.0, 2.0, 0.0, 0.0]
+    below = ctx.relu_gradient(ctx.tensor([1.0, 2.0, 3.0]), ctx.tensor([float("nan"), 0.0, 1.0]))
+    assert below.tolist() == [0.0, 0.0, 3.0]
