@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 NOT_PASSING = Path(__file__).parents[1] / "golden" / "onnx_not_passing.txt"
 HEADING = """\
 # Cases of the ONNX backend suite that don't pass on the reference driver, by reason. Written by
-# `python onnx_suite.py --update`. None gives a wrong result: each one raises an error of WIA.
+# `python onnx_suite.py --update`. Each raises an error of WIA, or is right for the reason given.
 """
 
 _HALVES = (

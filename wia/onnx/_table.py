@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from wia.onnx._lower import (
+    chance,
     convolve,
     elementwise,
     flow,
@@ -24,6 +25,7 @@ from wia.onnx._lower import (
     shapes,
     signals,
     texts,
+    training,
     trees,
 )
 from wia.onnx._lower.elementwise import binary, many, unary, with_factors
@@ -52,6 +54,7 @@ TABLE: Mapping[tuple[str, str], Lowering] = {
     ("", "Atanh"): unary("atanh"),
     ("", "AveragePool"): pool.average_pool,
     ("", "BatchNormalization"): norms.batch_norm,
+    ("", "Bernoulli"): chance.bernoulli,
     ("", "BitCast"): signals.bit_cast,
     ("", "BitShift"): elementwise.bit_shift,
     ("", "BitwiseAnd"): binary("bitwise_and"),
@@ -158,6 +161,10 @@ TABLE: Mapping[tuple[str, str], Lowering] = {
     ("", "QuantizeLinear"): quantize.quantize,
     ("", "RMSNormalization"): norms.rms_norm,
     ("", "RNN"): recurrent("rnn", 6, 2),
+    ("", "RandomNormal"): chance.random("random_normal", like=False),
+    ("", "RandomNormalLike"): chance.random("random_normal", like=True),
+    ("", "RandomUniform"): chance.random("random_uniform", like=False),
+    ("", "RandomUniformLike"): chance.random("random_uniform", like=True),
     ("", "Range"): picks.range_,
     ("", "Reciprocal"): unary("reciprocal"),
     ("", "ReduceL1"): reduce("reduce_l1"),
@@ -232,6 +239,9 @@ TABLE: Mapping[tuple[str, str], Lowering] = {
     ("ai.onnx.ml", "LabelEncoder"): learned.label_encoder,
     ("ai.onnx.ml", "Scaler"): learned.scaler,
     ("ai.onnx.ml", "TreeEnsemble"): trees.tree_ensemble,
+    ("ai.onnx.preview.training", "Adagrad"): training.adagrad,
+    ("ai.onnx.preview.training", "Adam"): training.adam,
+    ("ai.onnx.preview.training", "Momentum"): training.momentum,
 }
 """Lowerings by domain and operator; "" is ai.onnx."""
 

@@ -1,0 +1,56 @@
+"""Random numbers: WIA's own, which follow from the seed; without one each run has another."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from wia.onnx._errors import ModelError
+
+if TYPE_CHECKING:
+    from wia.onnx._call import Call, Lowering, Result
+
+__all__ = ["bernoulli", "random"]
+
+_FACTORS = {
+    "random_uniform": {"low": ("low", 0.0), "high": ("high", 1.0)},
+    "random_normal": {"mean": ("mean", 0.0), "deviation": ("scale", 1.0)},
+}
+
+
+def _dtype(call: Call, default: Any) -> Any:
+    from onnx import helper
+
+    to = call.attribute("dtype", 0)
+    return helper.tensor_dtype_to_np_dtype(to) if to else default
+
+
+def _seed(call: Call) -> float:
+    seed = call.attribute("seed")
+    if seed is None:
+        return call.draw_seed()
+    if not math.isfinite(seed):
+        raise ModelError(f"the seed is {seed}; expected a number")
+    return float(abs(int(seed)))
+
+
+def random(name: str, *, like: bool) -> Lowering:
+    """RandomUniform, RandomNormal, and those with the shape of an input."""
+
+    def lower(call: Call) -> Result:
+        import numpy as np
+
+        shape = call.tensor(0).shape if like else call.required("shape")
+        dtype = _dtype(call, call.tensor(0).dtype if like else np.dtype(np.float32))
+        given = _FACTORS[name].items()
+        factors = {own: call.attribute(theirs, value) for own, (theirs, value) in given}
+        return call.op(name, shape=shape, dtype=dtype, seed=_seed(call), **factors)
+
+    return lower
+
+
+def bernoulli(call: Call) -> Result:
+    """Bernoulli: 1 with the probability that the input has."""
+    x = call.tensor(0)
+    drawn = call.op("bernoulli", x, dtype=x.dtype, seed=_seed(call))
+    return call.cast(drawn, _dtype(call, x.dtype))
