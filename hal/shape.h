@@ -114,6 +114,10 @@ wia_status_t wia__infer_class_loss(const wia__infer_t *call);
 wia_status_t wia__infer_cosine_similarity(const wia__infer_t *call);
 wia_status_t wia__infer_step(const wia__infer_t *call);
 wia_status_t wia__infer_multinomial(const wia__infer_t *call);
+wia_status_t wia__infer_quantize(const wia__infer_t *call);
+wia_status_t wia__infer_dequantize(const wia__infer_t *call);
+wia_status_t wia__infer_dynamic_quantize(const wia__infer_t *call);
+wia_status_t wia__infer_fake_quantize(const wia__infer_t *call);
 
 /* -- what rules are made of -------------------------------------------------------------------- */
 

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from onnx_calls import Array, Call, LeftOutError
 from onnx_elements import ELEMENTS
-from onnx_losses import LOSSES
 from onnx_moves import MOVES
 from onnx_products import TRANSLATIONS as PRODUCTS
+from onnx_training import TRAINING
 
 from wia.catalog import BY_NAME
 
@@ -232,7 +232,7 @@ def _pad(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
 
 TRANSLATIONS: dict[str, Callable[[list[Any], dict[str, Any], int], Call]] = {
     **ELEMENTS,
-    **LOSSES,
+    **TRAINING,
     **PRODUCTS,
     **MOVES,
     "Add": _pair("add"),

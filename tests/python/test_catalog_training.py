@@ -1,9 +1,10 @@
-"""Losses, steps of optimisers and random numbers, against scipy and values worked by hand."""
+"""What training needs of the catalog, against scipy and values worked by hand."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from catalog_calls import run
@@ -152,3 +153,32 @@ def test_bounds_of_integers() -> None:
     for values in ({"low": 2.0, "high": 2.0}, {"low": 0.5, "high": 3.0}, {"high": 129.0}):
         with pytest.raises(ScalarError):
             run("random_integers", shape=(2,), dtype=np.dtype(np.int8), **values)
+
+
+def test_quantize_by_hand() -> None:
+    """Halves go to even steps; bounds, NaN and infinities."""
+    x = np.array([0.5, 1.5, 2.5, -0.5, 300.0, -300.0, np.nan, np.inf], np.float32)
+    scale, zero = np.float32(1.0), np.array(3, np.int8)
+    steps = run("quantize", x, np.asarray(scale), zero, dtype=None)
+    assert steps.tolist() == [3, 5, 5, 3, 127, -128, 3, 127]
+    floats = run("quantize", x, np.asarray(scale), dtype=np.dtype(ml_dtypes.float8_e4m3fn))
+    assert floats.astype(float).tolist()[4:6] == [288.0, -288.0]
+    assert np.isnan(floats.astype(float)[6])
+    assert floats.astype(float)[7] == 448.0
+    fake = run("fake_quantize", x, np.asarray(np.float32(0.5)), quant_min=-4, quant_max=3)
+    assert fake.tolist() == [0.5, 1.5, 1.5, -0.5, 1.5, -2.0, 0.0, 1.5]
+
+
+def test_quantize_of_blocks() -> None:
+    """Each block has its scale, the last one may be shorter."""
+    x = np.arange(1, 6, dtype=np.float32)[None]
+    scale = np.array([[1.0, 2.0, 5.0]], np.float32)
+    steps = run("quantize", x, scale, dtype=np.dtype(np.int8), block_size=2)
+    assert steps.tolist() == [[1, 2, 2, 2, 1]]
+    assert run("dequantize", steps, scale, block_size=2).tolist() == [[1, 2, 4, 4, 5]]
+
+
+def test_dynamic_quantize_of_zeros() -> None:
+    """No range: the scale is 1 and nothing is divided by 0."""
+    result = run("dynamic_quantize", np.zeros(3, np.float32))
+    assert [item.tolist() for item in result] == [[0, 0, 0], 1.0, 0]

@@ -73,6 +73,7 @@ _MODULES = (
     "pool_nd",
     "positions",
     "powers",
+    "quantize",
     "random",
     "recurrent",
     "recurrent_cells",

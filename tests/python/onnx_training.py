@@ -1,4 +1,4 @@
-"""ONNX's losses and steps of training, as calls of catalog entries."""
+"""ONNX's losses, steps of training and quantization, as calls of catalog entries."""
 
 from __future__ import annotations
 
@@ -50,9 +50,37 @@ def _adagrad(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
     return "adagrad_step", operands, values
 
 
-LOSSES: dict[str, Callable[..., Call]] = {
+def _blocks(attributes: dict[str, Any]) -> dict[str, Any]:
+    return {"axis": attributes.get("axis", 1), "block_size": attributes.get("block_size", 0)}
+
+
+def _quantize(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
+    from onnx import TensorProto, helper
+
+    if attributes.get("precision") or not attributes.get("saturate", 1):
+        raise LeftOutError("another precision, or no saturation")
+    target = attributes.get("output_dtype", 0) or TensorProto.UINT8
+    zero = inputs[2] if len(inputs) > 2 else None
+    if zero is not None and "float" in zero.dtype.name:
+        target, zero = helper.np_dtype_to_tensor_dtype(zero.dtype), None
+    values = {"dtype": helper.tensor_dtype_to_np_dtype(target), **_blocks(attributes)}
+    return "quantize", [*inputs[:2], zero], values
+
+
+def _dequantize(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
+    return "dequantize", list(inputs), _blocks(attributes)
+
+
+TRAINING: dict[str, Callable[..., Call]] = {
     "Adagrad": _adagrad,
+    "DequantizeLinear": _dequantize,
+    "DynamicQuantizeLinear": lambda inputs, attributes, opset: (
+        "dynamic_quantize",
+        list(inputs),
+        {},
+    ),
     "Momentum": _momentum,
     "NegativeLogLikelihoodLoss": _class_loss("nll_loss"),
+    "QuantizeLinear": _quantize,
     "SoftmaxCrossEntropyLoss": _class_loss("softmax_cross_entropy"),
 }
