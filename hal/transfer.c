@@ -27,12 +27,13 @@ static wia_status_t call_copy(const wia__transfer_t *t, wia__device_t *device,
   return WIA_STATUS_OK;
 }
 
-/* *out_done: the driver that both devices are of has done it, or failed. */
+/* *out_done: the driver that both devices are of has done it, or failed. Memory that was imported is
+ * the host's (memory NULL), which the entry isn't for. */
 static wia_status_t copy_direct(const wia__transfer_t *t, bool *out_done) {
   wia__device_t *from = t->source_device, *to = t->destination_device;
   *out_done = false;
-  if (from->driver != to->driver || !from->table->copy_to_peer ||
-      (from->flags | to->flags) & WIA_DEVICE_SERIAL)
+  if (from->driver != to->driver || !from->table->copy_to_peer || !t->source.memory ||
+      !t->destination.memory || (from->flags | to->flags) & WIA_DEVICE_SERIAL)
     return WIA_STATUS_OK;
   const wia_copy_t whole = {t->source, t->destination, t->size};
   wia_error_t error;

@@ -103,6 +103,26 @@ static void test_wrapped(void) {
   CHECK_STATUS(wia_destroy_context(context), WIA_STATUS_OK);
 }
 
+/* Imported memory is the host's: a copy between it and another device of the driver is no copy between
+ * two devices' memories. Found by fuzz_calls. */
+static void test_peer(void) {
+  float values[COUNT], back[COUNT] = {0};
+  void *other = NULL;
+  number(values, COUNT);
+  CHECK_STATUS(wia_malloc(&other, sizeof values, core_id(CORE_OTHER)), WIA_STATUS_OK);
+  CHECK_STATUS(wia_import_memory(values, sizeof values, core_id(CORE_PLAIN), NULL), WIA_STATUS_OK);
+  const uint32_t peer_copies = core.peer_copies;
+  CHECK_STATUS(wia_copy_device_to_device(other, values, sizeof values, NULL), WIA_STATUS_OK);
+  CHECK_STATUS(wia_copy_device_to_host(back, other, sizeof values, NULL), WIA_STATUS_OK);
+  CHECK(memcmp(values, back, sizeof values) == 0);
+  memset(values, 0, sizeof values);
+  CHECK_STATUS(wia_copy_device_to_device(values, other, sizeof values, NULL), WIA_STATUS_OK);
+  CHECK(memcmp(values, back, sizeof values) == 0);
+  CHECK(core.peer_copies == peer_copies);
+  CHECK_STATUS(wia_free(values), WIA_STATUS_OK);
+  CHECK_STATUS(wia_free(other), WIA_STATUS_OK);
+}
+
 static void test_refused(void) {
   float values[COUNT];
   const int32_t id = core_id(CORE_PLAIN);
@@ -355,6 +375,7 @@ int main(void) {
     if (devices[i] != CORE_SERIAL) test_in_flight(devices[i]); /* it asks while a kernel runs */
   }
   test_wrapped();
+  test_peer();
   test_refused();
   test_tensor_refused();
   test_shared();

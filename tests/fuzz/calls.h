@@ -1,0 +1,34 @@
+/* calls.h: what the two halves of fuzz_calls share. */
+#ifndef CALLS_H
+#define CALLS_H
+
+#include "core_driver.h"
+#include "fuzz.h"
+
+/* A thread of a case. */
+typedef struct calls_thread_t {
+  fuzz_random_t random;
+  uint32_t index, calls;
+  uint64_t call; /* the number of the one that is made */
+  uint32_t statuses[64];
+  bool wrong;
+} calls_thread_t;
+
+/* Says what was wrong, with the thread's last error; the first of a thread only. */
+void calls_wrong(calls_thread_t *t, const char *what, wia_status_t status);
+
+/* What was promised to be called exactly once, and what was called. */
+extern _Atomic uint32_t calls_promised, calls_kept;
+
+/* The layout of 8 float32, which lives as long as the case. */
+extern const wia_tensor_layout_t *calls_layout;
+
+/* Threads that share handles: good, freed, of another type, and random ones. */
+void wild_start(void);
+void wild_call(calls_thread_t *t);
+void wild_end(void);
+
+/* Threads with objects of their own, whose elements are known at any time. */
+void ordered_run(calls_thread_t *t);
+
+#endif
