@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -41,7 +41,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--output", type=Path, default=DATA, help="folder for the .npy files")
     parser.add_argument("--epochs", type=int, default=60)
+    parser.add_argument("--device", help="train there, with WIA; writes no files")
     options = parser.parse_args(arguments)
+    if options.device:
+        return train_on(options.device, options.epochs)
 
     train_images, train_labels, test_images, test_labels = load_split()
     rng = np.random.default_rng(SEED)
@@ -58,6 +61,47 @@ def main(arguments: Sequence[str] | None = None) -> int:
     save(options.output / "test_images.npy", test_images)
     save(options.output / "test_labels.npy", test_labels.astype(np.uint8))
     return 0
+
+
+def train_on(device: str, epochs: int) -> int:
+    """Train the same network on a WIA device, from the same weights on the same batches."""
+    from device import DeviceNetwork
+
+    import wia
+
+    train_images, train_labels, test_images, test_labels = load_split()
+    rng = np.random.default_rng(SEED)
+    weights = named_weights(make_network(rng))
+    try:
+        with wia.Context(device) as ctx:
+            network = DeviceNetwork(ctx, weights, WEIGHT_DECAY)
+            fit_on(network.step, train_images, train_labels, rng, epochs)
+            found = network.accuracy(scale(test_images), test_labels)
+    except wia.WiaError as error:
+        print(f"train.py: {device}: {error}", file=sys.stderr)
+        return 1
+    print(f"held-out images: {found:.2%}")
+    return 0
+
+
+def fit_on(
+    step: Callable[[Array, NDArray[np.int64], float], float],
+    images: NDArray[np.uint8],
+    labels: NDArray[np.int64],
+    rng: np.random.Generator,
+    epochs: int,
+) -> None:
+    """Call step with each batch, images shifted as in fit(), with a cosine learning rate."""
+    batches = -(-len(images) // BATCH)
+    for epoch in range(epochs):
+        order = rng.permutation(len(images))
+        total = 0.0
+        for index in range(batches):
+            chosen = order[index * BATCH : (index + 1) * BATCH]
+            progress = (epoch + index / batches) / epochs
+            rate = LEARNING_RATE * 0.5 * (1 + float(np.cos(np.pi * progress)))
+            total += step(scale(shift(images[chosen], rng)), labels[chosen], rate)
+        print(f"epoch {epoch + 1:3}: loss {total / batches:.4f}", flush=True)
 
 
 def load_split() -> Split:

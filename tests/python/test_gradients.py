@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -155,3 +158,25 @@ def test_equals_share_or_the_first_takes(ctx: wia.Context) -> None:
     assert tape.gradient(picked, [x])[0].numpy().ravel().tolist() == [1.0, 2.0, 0.0, 0.0]
     below = ctx.relu_gradient(ctx.tensor([1.0, 2.0, 3.0]), ctx.tensor([float("nan"), 0.0, 1.0]))
     assert below.tolist() == [0.0, 0.0, 3.0]
+
+
+def test_the_digits_network_learns_as_in_numpy() -> None:
+    """Two steps on the device and by the layers written in numpy: the same losses and weights."""
+    sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "digits"))
+    layers, train = import_module("layers"), import_module("train")
+    device = import_module("device")
+    rng = np.random.default_rng(3)
+    network = train.make_network(rng)
+    images = rng.random((2, 6, 1, 8, 8), np.float32)
+    labels = rng.integers(0, 10, (2, 6))
+    adam = layers.Adam(network, 0.01)
+    with wia.Context("reference") as ctx:
+        other = device.DeviceNetwork(ctx, train.named_weights(network), 0.01)
+        for x, wanted in zip(images, labels, strict=True):
+            loss, slope = layers.softmax_cross_entropy(train.forward(network, x), wanted)
+            for layer in reversed(network):
+                slope = layer.backward(slope)
+            adam.step(1e-3)
+            assert other.step(x, wanted, 1e-3) == pytest.approx(loss, rel=1e-5)
+        for name, weight in train.named_weights(network).items():
+            np.testing.assert_allclose(other.weights[name].numpy(), weight, rtol=1e-3, atol=1e-5)
