@@ -60,10 +60,12 @@ static wia_status_t enqueue_transfer(const wia__transfer_t *t, wia_stream_t *str
   wia__transfer_t *queued = malloc(sizeof *queued);
   if (!queued) return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no memory for queued work");
   *queued = *t;
-  queued->item = (wia__item_t){.run = run_transfer,
-                               .submit = is_submittable(t, device) ? submit_transfer : NULL,
-                               .end = end_transfer,
-                               .what = t->action == WIA__FILL ? "a fill" : "a copy"};
+  queued->item =
+      (wia__item_t){.run = run_transfer,
+                    .submit = is_submittable(t, device) ? submit_transfer : NULL,
+                    .end = end_transfer,
+                    .what = t->action == WIA__FILL ? "a fill" : "a copy",
+                    .kind = t->action == WIA__FILL ? WIA_PROFILE_FILL : WIA_PROFILE_COPY};
   queued->allocation_count = 0;
   if (queued->layout) wia__retain(&queued->layout->object);
   for (uint32_t i = 0; i < t->allocation_count && !status; i++) {

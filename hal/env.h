@@ -19,6 +19,8 @@
     "Colon-separated folders with driver manifests, looked through before the usual ones.")        \
   X(DRIVER_TIMEOUT, "WIA_DRIVER_TIMEOUT", "30", 1, 86400,                                          \
     "Seconds that a driver may take to register before it is given up.")                           \
+  X(LAYERS, "WIA_LAYERS", "", 0, 0,                                                                \
+    "Layers that are on for the whole process: trace, which writes WIA_TRACE_FILE at exit.")       \
   X(LIBPYTHON, "WIA_LIBPYTHON", "", 0, 0,                                                          \
     "Path of the Python library that a C program loads for Python drivers.")                       \
   X(LOG, "WIA_LOG", "warning", 0, 0,                                                               \
@@ -26,7 +28,9 @@
     "warning, "                                                                                    \
     "info and debug, for example warning,plan=debug.")                                             \
   X(PLAN_CACHE_SIZE, "WIA_PLAN_CACHE_SIZE", "1024", 1, 1048576,                                    \
-    "Prepared kernels that are kept per device.")
+    "Prepared kernels that are kept per device.")                                                  \
+  X(TRACE_FILE, "WIA_TRACE_FILE", "wia-trace-%p.json", 0, 0,                                       \
+    "Where WIA_LAYERS=trace writes to; %p stands for the process's number.")
 
 #define WIA__ENV_ENUM(constant, name, text, minimum, maximum, help) WIA__ENV_##constant,
 typedef enum wia__env_t { WIA__ENV_MAP(WIA__ENV_ENUM) WIA__ENV_COUNT } wia__env_t;

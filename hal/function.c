@@ -9,6 +9,7 @@
 typedef struct call_t {
   wia__item_t item;
   wia_host_fn_t function;
+  int32_t device;
   void *context;
   bool called;
   bool accepted; /* a refused one is never called */
@@ -18,7 +19,9 @@ static wia_status_t call(call_t *self, wia_status_t reason) {
   wia_error_t error;
   wia__init_error(&error);
   self->called = true;
+  const int64_t begin_ns = wia__begin_span();
   const wia_status_t status = self->function(self->context, reason, &error);
+  if (begin_ns) wia__end_span(WIA_PROFILE_FUNCTION, begin_ns, "host function", self->device, -1, 0);
   if (status) return wia__take_error(&error, status, NULL, "a host function");
   wia__drop_error(&error);
   return WIA_STATUS_OK;
@@ -48,8 +51,10 @@ static wia_status_t enqueue_host_function(wia_stream_t *stream, wia_host_fn_t fu
   if (status) return status;
   call_t *self = calloc(1, sizeof *self);
   if (!self) return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no memory for queued work");
-  *self = (call_t){
-      .item = {.run = run_call, .end = end_call}, .function = function, .context = context};
+  *self = (call_t){.item = {.run = run_call, .end = end_call, .kind = WIA_PROFILE_FUNCTION},
+                   .function = function,
+                   .context = context,
+                   .device = wia__queue_device(queue)->id};
   return wia__enqueue(queue, &self->item, accept_call);
 }
 

@@ -107,8 +107,12 @@ static inline wia_status_t launch_operands(wia__plan_t *plan, const char *name,
   args.operands = operands;
   args.scalars = scalars;
   args.out_error = &error;
+  const int64_t begin_ns = wia__begin_span();
   const wia_status_t status =
       plan->plain ? plan->kernel.fn(plan->kernel.state, &args) : call_with_care(plan, &args);
+  if (__builtin_expect(begin_ns != 0, 0))
+    wia__end_span(plan->steps ? WIA_PROFILE_GROUP : WIA_PROFILE_KERNEL, begin_ns,
+                  plan->steps ? plan->kernel.name : plan->name, plan->device->id, -1, 0);
   return finish(plan, name, &error, status);
 }
 
@@ -223,7 +227,8 @@ wia_status_t wia__launch_on(wia__plan_t *plan, const wia__tensor_t *const *tenso
   const uint32_t count = plan->input_count + plan->output_count;
   launch_t *launch = make_launch(count);
   if (!launch) return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no memory for queued work");
-  launch->item = (wia__item_t){.run = run_launch, .end = end_launch, .what = plan->name};
+  launch->item = (wia__item_t){
+      .run = run_launch, .end = end_launch, .what = plan->name, .kind = WIA_PROFILE_KERNEL};
   if (plan->device->table->streams && plan->kernel.flags & WIA_KERNEL_ASYNC)
     launch->item.submit = submit_launch;
   launch->plan = plan;

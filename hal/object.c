@@ -36,6 +36,7 @@ static wia__object_t *retired;
 static void end_thread(void *record) {
   wia__thread_t *self = record;
   wia__free_failure(&self->last);
+  wia__forget_thread(&self->trace);
   wia__thread_self = NULL;
   atomic_store_explicit(&self->in_use, 0, memory_order_release);
 }
@@ -241,8 +242,8 @@ wia_status_t wia__make_handle(wia__object_t *object, void **out_handle) {
   return WIA_STATUS_OK;
 }
 
-static const char *const type_names[] = {"",     "context", "stream",  "event",
-                                         "plan", "tensor",  "internal"};
+static const char *const type_names[] = {"",       "context",           "stream", "event",   "plan",
+                                         "tensor", "profiling session", "report", "internal"};
 
 static const char *article_of(uint64_t type) { return type == WIA__EVENT ? "an" : "a"; }
 
@@ -304,6 +305,7 @@ static void forget_threads(void) {
     atomic_store(&t->epoch, 0);
     t->depth = t->retires = t->collecting = 0;
     t->left = 0;
+    wia__forget_thread(&t->trace);
     t->spare_launches = NULL; /* the list may be half changed */
     t->last = (wia__failure_t){0};
     atomic_store(&t->in_use, 0);

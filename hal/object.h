@@ -13,6 +13,7 @@
 #include <stddef.h>
 
 #include "status.h"
+#include "trace.h"
 
 typedef enum wia__type_t {
   WIA__CONTEXT = 1,
@@ -20,7 +21,9 @@ typedef enum wia__type_t {
   WIA__EVENT = 3,
   WIA__PLAN = 4,
   WIA__TENSOR = 5,
-  WIA__INTERNAL = 6 /* has no handles */
+  WIA__SESSION = 6,
+  WIA__REPORT = 7,
+  WIA__INTERNAL = 8 /* has no handles */
 } wia__type_t;
 
 typedef struct wia__object_t {
@@ -47,7 +50,8 @@ typedef struct wia__thread_t {
   struct wia__block_t *spare_launches;      /* see pool.h */
   _Atomic uint64_t hits[WIA__HIT_COUNTERS]; /* calls that found their kernel, by cache; written by
                                                this thread only, so that counting costs no lock */
-  wia__failure_t last;                      /* last error */
+  wia__trace_t trace;
+  wia__failure_t last; /* last error */
   struct wia__thread_t *next;
   _Atomic uint32_t in_use;
 } wia__thread_t;
@@ -98,7 +102,11 @@ void wia__rejoin(wia__thread_t *self);
   wia__thread_t *wia__self = wia__thread();                                                        \
   const char *wia__outer = wia__self->function;                                                    \
   wia__enter(__func__);                                                                            \
+  wia__frame_t wia__frame;                                                                         \
+  const bool wia__traced = wia__is_tracing();                                                      \
+  if (wia__traced) wia__begin_call(&wia__frame);                                                   \
   const wia_status_t wia__status = (expression);                                                   \
+  if (__builtin_expect(wia__traced, 0)) wia__end_call(&wia__frame, __func__);                      \
   wia__exit(wia__self);                                                                            \
   wia__self->function = wia__outer;                                                                \
   return wia__status

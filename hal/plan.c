@@ -82,7 +82,9 @@ static wia_status_t ask_driver(wia__plan_t *plan, const wia_request_t *request,
   wia__leave(self);
   const int64_t start_ns = wia__now_ns();
   wia__lock_device(device);
+  const int64_t begin_ns = wia__begin_span();
   wia_status_t status = device->table->prepare(device->handle, request, &kernel, &error);
+  if (begin_ns) wia__end_span(WIA_PROFILE_PREPARE, begin_ns, plan->name, device->id, -1, 0);
   wia__unlock_device(device);
   if (wia__logs(WIA__LOG_PLAN, WIA_LOG_DEBUG))
     wia__log(WIA__LOG_PLAN, WIA_LOG_DEBUG, device->driver->name, "%s on %s: %s after %lld us",

@@ -139,9 +139,11 @@ static void *run_thread(void *argument) {
   return start.main(start.argument);
 }
 
+uint64_t wia__thread_id(void) { return (uint64_t)syscall(SYS_gettid); }
+
 void wia__lower_priority(int32_t steps) {
   /* On Linux a priority is a thread's, and its number is taken where a process is asked for. */
-  setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), steps);
+  setpriority(PRIO_PROCESS, (id_t)wia__thread_id(), steps);
 }
 
 int wia__start_thread(void *(*main)(void *), void *argument, const char *name) {

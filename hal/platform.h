@@ -35,6 +35,9 @@ const char *wia__library_folder(void);
 /* Starts a detached thread that has all signals blocked. Returns an errno value. */
 int wia__start_thread(void *(*main)(void *), void *argument, const char *name);
 
+/* The system's number of this thread. */
+uint64_t wia__thread_id(void);
+
 /* Has this thread run behind others by so many of the system's steps, up to WIA__PRIORITY_LEAST. A
  * thread can't go back up. */
 enum { WIA__PRIORITY_LEAST = 10 };

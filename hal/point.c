@@ -107,11 +107,13 @@ wia_status_t wia__wait_point(wia__point_t *point, int64_t timeout_ns) {
   wia__retain_point(point);
   wia__leave(self);
   bool in_time = true;
+  const int64_t begin_ns = wia__begin_span();
   pthread_mutex_lock(&point->mutex);
   while (point->state == WIA_EVENT_PENDING && in_time)
     in_time = wia__wait_condition(&point->finished, &point->mutex, deadline_ns);
   const int32_t state = point->state;
   pthread_mutex_unlock(&point->mutex);
+  if (begin_ns) wia__end_span(WIA_PROFILE_WAIT, begin_ns, "event", -1, -1, 0);
   wia__rejoin(self);
   wia_status_t status = WIA_STATUS_OK;
   if (state == WIA_EVENT_FAILED)

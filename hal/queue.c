@@ -68,9 +68,12 @@ void wia__unlock_queue(wia__queue_t *queue) {
 wia_status_t wia__await_point(wia__queue_t *queue, wia__item_t *item) {
   const bool subscribed = wia__subscribe(item->wait_for, queue);
   queue->waiting = true;
+  /* a driver's own stream still runs what is before this wait, so there it has no span of its own */
+  const int64_t begin_ns = queue->native ? 0 : wia__begin_span();
   while (!queue->interrupted && wia__point_state(item->wait_for) == WIA_EVENT_PENDING)
     wia__wait_condition(&queue->work, &queue->mutex, subscribed ? -1 : wia__now_ns() + 1000000);
   queue->waiting = false;
+  if (begin_ns) wia__end_span(WIA_PROFILE_WAIT, begin_ns, "event", queue->device->id, -1, 0);
   if (queue->interrupted) return queue->failure.status;
   if (wia__point_state(item->wait_for) == WIA_EVENT_FAILED)
     return wia__restore_failure(wia__point_failure(item->wait_for));
@@ -85,11 +88,14 @@ static void run_item(wia__queue_t *queue, wia__item_t *item) {
   queue->running = true;
   queue->taken = sequence;
   wia__thread()->function = item->function;
+  const bool traced = wia__is_tracing();
+  if (traced) wia__begin_work(&item->origin);
   if (!status && item->wait_for) status = wia__await_point(queue, item);
   const wia__failure_t *known = queue->failure.status ? &queue->failure : NULL;
   pthread_mutex_unlock(&queue->mutex);
   wia__failure_t fresh = {0};
   if (!status && item->run) status = item->run(item);
+  if (traced) wia__end_work();
   if (status && !known) wia__save_failure(&fresh);
   item->end(item, status, status ? (known ? known : &fresh) : NULL);
   pthread_mutex_lock(&queue->mutex);
@@ -106,6 +112,7 @@ static void run_item(wia__queue_t *queue, wia__item_t *item) {
 static void *work(void *argument) {
   wia__queue_t *queue = argument;
   atomic_store(&queue->worker, wia__thread());
+  wia__thread()->trace.stream = queue->number;
   if (queue->priority) wia__lower_priority(queue->priority);
   pthread_mutex_lock(&queue->mutex);
   if (queue->native) {
@@ -182,6 +189,7 @@ wia_status_t wia__create_queue(wia__device_t *device, int32_t priority, wia__que
   wia__init_object(&queue->object, WIA__INTERNAL, destroy_queue);
   queue->device = device;
   queue->priority = priority;
+  queue->number = wia__next_stream_number();
   queue->last = &queue->first;
   queue->flight_end = &queue->flight;
   queue->native = device->table->streams != NULL;
@@ -223,6 +231,7 @@ wia_status_t wia__enqueue(wia__queue_t *queue, wia__item_t *item,
   if (!status) {
     item->sequence = ++queue->enqueued;
     item->function = wia__thread()->function;
+    if (wia__is_tracing()) wia__trace_enqueue(&item->origin, queue->device->id);
     wia__append(&queue->last, item);
     if (queue->native) {
       wia__advance(queue);
@@ -265,6 +274,7 @@ wia_status_t wia__wait_sequence(wia__queue_t *queue, uint64_t sequence, int64_t 
   if (status) return status;
   wia__retain_queue(queue);
   wia__leave(self);
+  const int64_t begin_ns = wia__begin_span();
   pthread_mutex_lock(&queue->mutex);
   const bool in_time = wia__await_sequence(queue, sequence, deadline_ns);
   if (queue->failure.status && queue->failed_sequence <= sequence)
@@ -273,6 +283,7 @@ wia_status_t wia__wait_sequence(wia__queue_t *queue, uint64_t sequence, int64_t 
     status = wia__fail(WIA_STATUS_DEADLINE_EXCEEDED, "the stream was not done after %lld ns",
                        (long long)timeout_ns);
   pthread_mutex_unlock(&queue->mutex);
+  if (begin_ns) wia__end_span(WIA_PROFILE_WAIT, begin_ns, "stream", queue->device->id, -1, 0);
   wia__rejoin(self);
   wia__release_queue(queue);
   return status;

@@ -13,6 +13,7 @@ struct wia__queue_t {
   wia__object_t object;
   wia__device_t *device;
   int32_t priority;
+  uint32_t number;                 /* among all streams of the process, for traces */
   _Atomic(wia__thread_t *) worker; /* its thread, while it runs */
   pthread_mutex_t mutex;
   pthread_cond_t work; /* for the worker: an item, a finished point, an interruption */
@@ -40,6 +41,7 @@ struct wia__queue_t {
   bool calling;    /* the driver is in a call for its stream; it gets one at a time */
   uint32_t claims; /* of threads that want the stream for themselves: nothing more is handed on */
   wia_driver_stream_t stream;
+  int64_t traced_ns;                           /* when the last item that was traced had ended */
   uint64_t told;                               /* the last value that the driver told of */
   wia__item_t *flight, **flight_end;           /* handed on or passed by, and not ended yet */
   const char *cancel_reason, *cancel_function; /* of cancelling that is going on; else NULL */

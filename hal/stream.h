@@ -20,7 +20,9 @@ struct wia__item_t {
    * device has one. */
   wia_status_t (*submit)(wia__item_t *item, wia_driver_stream_t stream);
   const char *what; /* with submit: for messages, "matmul"; good until end */
-  bool submitted;   /* the driver has it and will tell when it is done */
+  int32_t kind;     /* of what it is, WIA_PROFILE_*; 0: nothing that takes time */
+  wia__origin_t origin;
+  bool submitted; /* the driver has it and will tell when it is done */
   /* Called once, ran or not, and frees the item. status: of the run, or why it did not run, and then
    * failure (which may be NULL) tells more. */
   void (*end)(wia__item_t *item, wia_status_t status, const wia__failure_t *failure);

@@ -55,6 +55,9 @@ static void complete(wia__queue_t *queue) {
     queue->flight = item->next;
     if (!queue->flight) queue->flight_end = &queue->flight;
     pthread_mutex_unlock(&queue->mutex);
+    if (item->origin.submitted_ns && item->submitted)
+      wia__trace_submitted(item->kind, &item->origin, item->what, queue->device->id, queue->number,
+                           &queue->traced_ns);
     self->function = item->function;
     item->end(item, failed ? queue->failure.status : WIA_STATUS_OK,
               failed ? &queue->failure : NULL);
@@ -159,6 +162,7 @@ static void submit(wia__queue_t *queue, wia__item_t *item) {
   const wia__failure_t last = put_last_error_aside();
   begin_call(queue);
   self->function = item->function;
+  item->origin.submitted_ns = wia__begin_span();
   if (item->submit(item, queue->stream)) fail_here(queue, sequence);
   const wia_status_t status = signal_stream(queue, item, sequence);
   if (status) fail_here(queue, sequence);
@@ -201,7 +205,10 @@ static void run_item(wia__queue_t *queue, wia__item_t *item) {
   }
   if (item->run && !status && !queue->failure.status) {
     pthread_mutex_unlock(&queue->mutex);
+    const bool traced = wia__is_tracing();
+    if (traced) wia__begin_work(&item->origin);
     status = item->run(item);
+    if (traced) wia__end_work();
     pthread_mutex_lock(&queue->mutex);
   }
   if (status) fail_at(queue, item->sequence, &wia__thread()->last);

@@ -137,7 +137,7 @@ static wia_status_t copy_strided(const wia__transfer_t *t) {
   return status;
 }
 
-wia_status_t wia__perform(const wia__transfer_t *t) {
+static wia_status_t perform(const wia__transfer_t *t) {
   switch (t->action) {
   case WIA__FILL:
     return fill(t);
@@ -151,4 +151,23 @@ wia_status_t wia__perform(const wia__transfer_t *t) {
     return call_copy(t, t->destination_device ? t->destination_device : t->source_device, &whole,
                      1);
   }
+}
+
+static const char *name_transfer(const wia__transfer_t *t) {
+  static const char *const names[] = {"upload", "download", "move", "fill", "write", "read"};
+  const bool between = t->action == WIA__MOVE && t->source_device != t->destination_device;
+  return between ? "peer" : names[t->action];
+}
+
+wia_status_t wia__perform(const wia__transfer_t *t) {
+  /* what goes on the driver's own stream takes its time there: see submit.c */
+  const int64_t begin_ns = t->stream ? 0 : wia__begin_span();
+  const wia_status_t status = perform(t);
+  if (__builtin_expect(begin_ns != 0, 0)) {
+    const wia__device_t *to = t->destination_device, *from = t->source_device;
+    wia__end_span(t->action == WIA__FILL ? WIA_PROFILE_FILL : WIA_PROFILE_COPY, begin_ns,
+                  name_transfer(t), to ? to->id : from->id,
+                  to && from && to != from ? from->id : -1, t->size);
+  }
+  return status;
 }

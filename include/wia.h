@@ -31,6 +31,7 @@
 #include "wia/operation.h"
 #include "wia/ops.h"
 #include "wia/plan.h"
+#include "wia/profile.h"
 #include "wia/status.h"
 #include "wia/stream.h"
 #include "wia/tensor.h"

@@ -49,6 +49,7 @@ from wia._event import Event
 from wia._group import Group, Value
 from wia._log import set_log_level
 from wia._plan import Plan
+from wia._profile import KernelTotal, Profile, ProfileEvent, annotate, profile
 from wia._registration import register_driver
 from wia._scalar import Scalar
 from wia._stream import Stream
@@ -75,6 +76,7 @@ __all__ = [
     "InternalError",
     "InvalidArgumentError",
     "InvalidHandleError",
+    "KernelTotal",
     "LinkInfo",
     "LoadRecord",
     "MemoryInfo",
@@ -83,6 +85,8 @@ __all__ = [
     "PermissionDeniedError",
     "Plan",
     "PlanCacheStats",
+    "Profile",
+    "ProfileEvent",
     "ResourceExhaustedError",
     "Scalar",
     "Stream",
@@ -95,11 +99,13 @@ __all__ = [
     "Value",
     "WiaError",
     "__version__",
+    "annotate",
     "devices",
     "find_device",
     "from_dlpack",
     "grad",
     "load_report",
+    "profile",
     "register_driver",
     "set_log_level",
 ]
