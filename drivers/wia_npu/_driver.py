@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from functools import partial
 from math import prod
 
 from wia import InvalidArgumentError
@@ -74,16 +76,19 @@ class NpuDriver(Driver):
         return self._compile(program, _group_cost(group), f"npu_{_name(group)}")
 
     def _kernel(self, node: Node, program: Program, *, in_place: bool = False) -> NativeKernel:
-        return self._compile(program, _cost(node), f"npu_{program.code}", in_place=in_place)
+        node.attributes.refuse_ignored(node.op)  # the cost reads all of them, which says nothing
+        cost = partial(_cost, node.op, dict(node.attributes))
+        return self._compile(program, cost, f"npu_{program.code}", in_place=in_place)
 
     def _compile(
-        self, program: Program, cost: Cost, name: str, *, in_place: bool = False
+        self, program: Program, cost: Cost | partial[Cost], name: str, *, in_place: bool = False
     ) -> NativeKernel:
         """The compiled kernel for a program."""
         cache = self.get_option("CACHE")
+        entry = "run_any_shape" if program.any_shape else "run"
         part, run, each = (
             _compiler.load(module, name, cache, self.log)
-            for module, name in ((program.code, program.code), ("run", "run"), ("run", "each"))
+            for module, name in ((program.code, program.code), ("run", entry), ("run", "each"))
         )
         threads = _compiler.thread_count()
         words = program.assemble(
@@ -96,7 +101,7 @@ class NpuDriver(Driver):
             run,
             state=int(words.__array_interface__["data"][0]),
             keepalive=words,
-            workspace_size=program.scratch * program.chunks(threads),
+            any_shape=program.any_shape,
             in_place=in_place,
             cost=cost,
             name=name,
@@ -198,14 +203,17 @@ class NpuDriver(Driver):
         return self._kernel(node, _rows.softmax(node), in_place=True)
 
 
-def _cost(node: Node) -> Cost:
-    node.attributes.refuse_ignored(node.op)  # all of them are read here, which says nothing
-    entry = BY_NAME[node.op]
-    operands = (*node.inputs, node.output)
-    shapes = [None if layout is None else layout.shape for layout in operands]
-    sizes = [0 if layout is None else layout.numpy_dtype.itemsize for layout in operands]
-    flops, moved = cost(entry, shapes, sizes, {**entry.defaults(), **node.attributes})
+def _cost(op: str, values: dict[str, object], layouts: Sequence[Layout | None]) -> Cost:
+    entry = BY_NAME[op]
+    shapes = [None if layout is None else layout.shape for layout in layouts]
+    widths = [0 if layout is None else layout.numpy_dtype.itemsize for layout in layouts]
+    flops, moved = cost(entry, shapes, widths, {**entry.defaults(), **values})
     return Cost(flops=flops, bytes=moved)
+
+
+def _node_cost(node: Node) -> Cost:
+    node.attributes.refuse_ignored(node.op)  # all of them are read here, which says nothing
+    return _cost(node.op, dict(node.attributes), [*node.inputs, node.output])
 
 
 def _name(group: Group) -> str:
@@ -216,7 +224,7 @@ def _group_cost(group: Group) -> Cost:
     """The operations of all nodes; only what the group reads and writes is moved."""
     operands = [group.values[value] for value in (*group.inputs, *group.outputs)]
     return Cost(
-        flops=sum(_cost(node).flops for node in group.nodes),
+        flops=sum(_node_cost(node).flops for node in group.nodes),
         bytes=sum(_size(layout) for layout in operands),
     )
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from math import prod
-
-from wia.driver import Layout, Node
-from wia_npu._words import HEADER, Program, space_words
+from wia.driver import Node
+from wia_npu._terms import Space, sizes, steps, strides
+from wia_npu._words import HEADER, Program
 
 __all__ = [
     "ADD",
@@ -36,8 +35,8 @@ __all__ = [
     "SUB",
     "TANH",
     "binary",
-    "broadcast",
     "compare",
+    "each_element",
     "function_code",
     "unary",
 ]
@@ -79,32 +78,27 @@ UNARY = {
 }
 
 
-def broadcast(layout: Layout, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The strides of an operand that is repeated to a shape, by numpy's rules."""
-    padding = (0,) * (len(shape) - layout.rank)
-    own = (
-        0 if size == 1 else stride
-        for size, stride in zip(layout.shape, layout.strides, strict=True)
-    )
-    return (*padding, *own)
+def each_element(node: Node) -> Space:
+    """The elements of the output, over inputs that are repeated to its shape, and the output."""
+    inputs, output = node.inputs, node.output
+    every = range(output.rank)
+    own = [
+        steps(i, 0 if layout is None else layout.rank, output.rank)
+        for i, layout in enumerate(inputs)
+    ]
+    return Space(sizes(len(inputs), every), (*own, strides(len(inputs), every)))
 
 
 def binary(node: Node) -> Program:
     """Two operands that broadcast."""
-    first, second = (layout for layout in node.inputs if layout is not None)
-    output = node.output
-    strides = [broadcast(layout, output.shape) for layout in (first, second)]
-    space = space_words(output.shape, *strides, output.strides)
-    return Program("binary", [BINARY[node.op], 0, 0, *space], units=prod(output.shape))
+    space = each_element(node)
+    return Program("binary", [BINARY[node.op], 0, 0, space], units=space.sizes)
 
 
 def compare(node: Node) -> Program:
     """Two operands that broadcast; the output is bool."""
-    first, second = (layout for layout in node.inputs if layout is not None)
-    output = node.output
-    strides = [broadcast(layout, output.shape) for layout in (first, second)]
-    space = space_words(output.shape, *strides, output.strides)
-    return Program("compare", [COMPARISONS[node.op], 0, 0, *space], units=prod(output.shape))
+    space = each_element(node)
+    return Program("compare", [COMPARISONS[node.op], 0, 0, space], units=space.sizes)
 
 
 def function_code(node: Node) -> int:
@@ -116,10 +110,8 @@ def function_code(node: Node) -> int:
 
 def unary(node: Node) -> Program:
     """One operand."""
-    code, output = function_code(node), node.output
-    (layout,) = (layout for layout in node.inputs if layout is not None)
-    space = space_words(output.shape, layout.strides, output.strides)
+    code, space = function_code(node), each_element(node)
     work = 1 if code < EXP else 16
     scalars = dict(node.scalars)
     bounds = [scalars.get("min", 0), scalars.get("max", 0)]
-    return Program("unary", [code, *bounds, *space], units=prod(output.shape), work=work)
+    return Program("unary", [code, *bounds, space], units=space.sizes, work=[work])

@@ -62,9 +62,7 @@ def conv2d(node: Node) -> Program:
     ]
     plane = output.shape[2] * output.shape[3]
     taps = weight.shape[1] * weight.shape[2] * weight.shape[3]
-    return Program(
-        "conv2d", words, units=output.shape[0] * output.shape[1], work=max(1, plane * taps)
-    )
+    return Program("conv2d", words, units=output.shape[:2], work=[plane, taps])
 
 
 def pool2d(node: Node) -> Program:
@@ -92,6 +90,6 @@ def pool2d(node: Node) -> Program:
     return Program(
         node.op,
         words,
-        units=output.shape[0] * output.shape[1],
-        work=max(1, plane * kernel[0] * kernel[1]),
+        units=output.shape[:2],
+        work=[plane, *kernel],
     )

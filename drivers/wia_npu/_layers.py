@@ -58,12 +58,13 @@ def layer(group: Group) -> Program:
         aliases=(-1,),
         scalars=node.scalars,
     )
-    return _direct(PRODUCTS[node.op](product), group, ends)
+    program = PRODUCTS[node.op](product).fixed([*node.inputs, output])
+    return _direct(program, group, ends)
 
 
 def _direct(program: Program, group: Group, ends: _Ends) -> Program:
     """The program of a product with the operands of the group in the place of the product's own."""
-    words = [0] * HEADER + list(program.words)
+    words = [0] * HEADER + program.numbers()
     values = (*group.node_inputs[0], ends.output)
     for place in (FIRST, SECOND, ADDEND, OUTPUT):
         if words[place] >= 0:
@@ -76,13 +77,8 @@ def _direct(program: Program, group: Group, ends: _Ends) -> Program:
         words[ROW] = group.operand_of(ends.row)
         words[ROW_STRIDE] = 0 if row.rank == 0 or row.shape[-1] == 1 else row.strides[-1]
     words[ENDS_WITH] = ends.function
-    return Program(
-        program.code,
-        words[HEADER:],
-        units=program.units,
-        work=program.work,
-        scratch=program.scratch,
-    )
+    units, work = program.units.factors, program.work.factors
+    return Program(program.code, words[HEADER:], units=units, work=work)
 
 
 def _row(group: Group, ends: _Ends) -> Layout:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 
 from wia import UnimplementedError
 from wia.driver import Layout, Node
-from wia_npu._elements import broadcast
-from wia_npu._words import HEADER, Program, space_size, space_words
+from wia_npu._elements import each_element
+from wia_npu._terms import Space, sizes, steps, strides
+from wia_npu._words import HEADER, Item, Program, space_size
 
 __all__ = [
     "CASTS",
@@ -60,45 +60,44 @@ def _source(node: Node) -> Layout:
 def move(node: Node) -> Program:
     """Element i of the output is element i of the input, both counted in row-major order."""
     x, output = _source(node), node.output
-    shape, strides = x.shape, x.strides
+    source = Space(sizes(0, range(x.rank)), (strides(0, range(x.rank)),))
     if node.op == "broadcast":
         node.attributes["shape"]  # that of the output, which is known
-        shape, strides = output.shape, broadcast(x, output.shape)
+        source = Space(sizes(1, range(output.rank)), (steps(0, x.rank, output.rank),))
     elif node.op == "transpose":
         order = node.attributes["perm"] or tuple(reversed(range(x.rank)))
-        shape, strides = output.shape, tuple(x.strides[i] for i in order)
+        source = Space(sizes(0, order), (strides(0, order),))
     elif node.op == "reshape":
         node.attributes["shape"]  # that of the output, which is known
-    return _move(output, 0, shape, strides)
+    return _move(output, 0, source)
 
 
-def _move(output: Layout, first: int, shape: Sequence[int], strides: tuple[int, ...]) -> Program:
-    width = output.numpy_dtype.itemsize
-    words = [width, first, *space_words(shape, strides)]
-    words += space_words(output.shape, output.strides)
-    return Program("move", words, units=prod(output.shape))
+def _move(output: Layout, first: int, source: Space) -> Program:
+    every = range(output.rank)
+    target = Space(sizes(1, every), (strides(1, every),))
+    words: list[Item] = [output.numpy_dtype.itemsize, first, source, target]
+    return Program("move", words, units=target.sizes)
 
 
 def cut(node: Node) -> Program:
-    """A slice: other strides, from another element on."""
+    """A slice: other strides, from another element on. Where it ends depends on the shape."""
     x, output, values = _source(node), node.output, node.attributes
-    starts, ends, axes, steps = (values[name] or () for name in ("starts", "ends", "axes", "steps"))
-    first, strides = 0, list(x.strides)
+    starts, ends, axes, every = (values[name] or () for name in ("starts", "ends", "axes", "steps"))
+    first, own = 0, list(x.strides)
     for i, axis in enumerate(axes or range(len(starts))):
-        step = steps[i] if steps else 1
+        step = every[i] if every else 1
         start, _, _ = slice(starts[i], ends[i], step).indices(x.shape[axis])
         first += start * x.strides[axis]
-        strides[axis] = step * x.strides[axis]
-    return _move(output, first if prod(output.shape) else 0, output.shape, tuple(strides))
+        own[axis] = step * x.strides[axis]
+    source = Space(output.shape, (tuple(own),))
+    program = _move(output, first if prod(output.shape) else 0, source)
+    return program.fixed([x, output])
 
 
 def where(node: Node) -> Program:
     """One unit is an element of the output; the space is over condition, a, b and output."""
-    output = node.output
-    strides = [broadcast(layout, output.shape) for layout in node.inputs if layout is not None]
-    space = space_words(output.shape, *strides, output.strides)
-    words = [output.numpy_dtype.itemsize, *space]
-    return Program("where", words, units=prod(output.shape), work=2)
+    space = each_element(node)
+    return Program("where", [node.output.numpy_dtype.itemsize, space], units=space.sizes, work=[2])
 
 
 def cast(node: Node) -> Program:
@@ -110,6 +109,5 @@ def cast(node: Node) -> Program:
             f"npu has no kernel for cast of {x.dtype} to {output.dtype}; it converts "
             f"{', '.join(CASTS)}."
         )
-    codes = [CASTS[x.dtype], CASTS[output.dtype]]
-    space = space_words(output.shape, x.strides, output.strides)
-    return Program("cast", [*codes, *space], units=prod(output.shape))
+    space = each_element(node)
+    return Program("cast", [CASTS[x.dtype], CASTS[output.dtype], space], units=space.sizes)

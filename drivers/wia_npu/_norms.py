@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from math import prod
-
 from wia.driver import Layout, Node
-from wia_npu._words import HEADER, Program, space_size, space_words
+from wia_npu._terms import STEP, Place, Product, Space, sizes, strides
+from wia_npu._words import HEADER, Item, Program, space_size
 
 __all__ = [
     "CHANNELS",
@@ -27,49 +26,45 @@ INNER = OUTER + space_size(2)
 CHANNELS = OUTER
 """Of a norm of channels: every element, over input, mean, variance, weight, bias and output."""
 
-Strides = tuple[int, ...]
-
 
 def layer_norm(node: Node) -> Program:
     """One unit is a row: the dimensions from the axis on."""
     x, weight, bias = node.inputs
     assert x is not None
-    output = node.output
     axis = node.attributes["axis"] % x.rank
-    rows, row = x.shape[:axis], x.shape[axis:]
+    rows, row = range(axis), range(axis, x.rank)
     still = (0,) * len(row)
-    count = prod(row)
+    count = sizes(0, row)
     words = [
         *_head(node, weight, bias),
-        count,
-        *space_words(rows, x.strides[:axis], output.strides[:axis]),
-        *space_words(
-            row,
-            x.strides[axis:],
-            still if weight is None else weight.strides,
-            still if bias is None else bias.strides,
-            output.strides[axis:],
+        Product(count),
+        Space(sizes(0, rows), (strides(0, rows), strides(3, rows))),
+        Space(
+            count,
+            (
+                strides(0, row),
+                still if weight is None else strides(1, range(len(row))),
+                still if bias is None else strides(2, range(len(row))),
+                strides(3, row),
+            ),
         ),
     ]
-    return Program("layer_norm", words, units=prod(rows) if count else 0, work=max(1, 4 * count))
+    return Program("layer_norm", words, units=sizes(0, rows), work=[4, *count])
 
 
 def batch_norm(node: Node) -> Program:
     """One unit is an element."""
     x, *channels = node.inputs
     assert x is not None
-    output = node.output
-    steps: list[Strides] = []
-    for layout in channels:
-        own = 0 if layout is None or layout.shape[0] == 1 else layout.strides[0]
-        steps.append((0, own, *(0,) * (x.rank - 2)))
-    words = [
-        *_head(node, channels[2], channels[3]),
-        0,
-        *space_words(output.shape, x.strides, *steps, output.strides),
+    every, rest = range(x.rank), (0,) * (x.rank - 2)
+    own = [
+        (0, 0 if layout is None else Place(STEP, i, 0), *rest)
+        for i, layout in enumerate(channels, 1)
     ]
-    return Program("batch_norm", words, units=prod(output.shape), work=8)
+    space = Space(sizes(5, every), (strides(0, every), *own, strides(5, every)))
+    words = [*_head(node, channels[2], channels[3]), 0, space]
+    return Program("batch_norm", words, units=space.sizes, work=[8])
 
 
-def _head(node: Node, weight: Layout | None, bias: Layout | None) -> list[int]:
+def _head(node: Node, weight: Layout | None, bias: Layout | None) -> list[Item]:
     return [dict(node.scalars)["epsilon"], weight is not None, bias is not None]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 
 from wia.driver import Layout, Node
-from wia_npu._elements import broadcast
-from wia_npu._words import HEADER, Program, simplify, space_words
+from wia_npu._terms import STRIDE, Place, Product, Space, Term, sizes, steps, strides
+from wia_npu._words import HEADER, Item, Program, simplify
 
 __all__ = [
     "ADDEND",
@@ -43,15 +42,17 @@ A_STRIDES, B_STRIDES, C_STRIDES, ADDEND_STRIDES = range(HEADER + 12, HEADER + 20
 BATCH = HEADER + 20
 
 BLOCK = 512
-"""Columns that are summed at once, in the workspace."""
+"""Columns that are summed at once, on the stack."""
 
-Strides = tuple[int, ...]
+NO_BATCH = Space((), ((),) * 4)
+
+Terms = Sequence[Term]
 
 
 def _program(
-    sizes: tuple[int, int, int],
-    batch: Sequence[int],
-    strides: Sequence[Strides],
+    shape: tuple[Term | Product, Term, Term],
+    batch: Space,
+    strides: Sequence[Terms],
     *,
     first: int,
     addend: int,
@@ -59,52 +60,40 @@ def _program(
     alpha: int = -1,
     beta: int = -1,
 ) -> Program:
-    """Strides are those of a, b, c and the addend: of the batch, then of rows and columns."""
-    m, k, n = sizes
-    words = [m, k, n, first, first + 1, addend, output, alpha, beta, -1, 0, 0]
-    for own in strides:
-        words += own[-2:]
-    words += space_words(batch, *(own[:-2] for own in strides))
-    return Program(
-        "matmul", words, units=prod(batch) * m, work=max(1, k * n), scratch=4 * min(n or 1, BLOCK)
-    )
+    """Of [m, k] times [k, n]; strides are those of rows and columns of a, b, c and the addend."""
+    m, k, n = shape
+    words: list[Item] = [m, k, n, first, first + 1, addend, output, alpha, beta, -1, 0, 0]
+    words += [term for own in strides for term in own]
+    rows = m.factors if isinstance(m, Product) else (m,)
+    return Program("matmul", [*words, batch], units=[*batch.sizes, *rows], work=[k, n])
 
 
-def _matrix(layout: Layout, position: int, transposed: bool) -> tuple[Strides, Strides]:
-    """Shape and strides of an operand as a matrix; a row or a column is one without that size."""
-    shape, strides = layout.shape, layout.strides
+def _matrix(operand: int, layout: Layout, row: bool, transposed: bool) -> tuple[Terms, Terms]:
+    """Sizes and strides of rows and columns; of rank 1, it is a row or a column."""
+    every = range(max(0, layout.rank - 2), layout.rank)
+    shape, own = sizes(operand, every), strides(operand, every)
     if layout.rank == 1:
-        return ((1, *shape), (0, *strides)) if position == 0 else ((*shape, 1), (*strides, 0))
-    if transposed:
-        return (*shape[:-2], shape[-1], shape[-2]), (*strides[:-2], strides[-1], strides[-2])
-    return shape, strides
+        return ((1, *shape), (0, *own)) if row else ((*shape, 1), (*own, 0))
+    return (shape[::-1], own[::-1]) if transposed else (shape, own)
 
 
 def matmul(node: Node) -> Program:
     """c = alpha a b + beta c."""
     a, b = (layout for layout in node.inputs if layout is not None)
     c = node.output
-    a_shape, a_strides = _matrix(a, 0, bool(node.attributes["transpose_a"]))
-    b_shape, b_strides = _matrix(b, 1, bool(node.attributes["transpose_b"]))
-    c_shape, c_strides = list(c.shape), list(c.strides)
-    if a.rank == 1:
-        at = c.rank if b.rank == 1 else c.rank - 1
-        c_shape.insert(at, 1)
-        c_strides.insert(at, 0)
-    if b.rank == 1:
-        c_shape.append(1)
-        c_strides.append(0)
-    batch = c_shape[:-2]
+    a_shape, a_strides = _matrix(0, a, True, bool(node.attributes["transpose_a"]))
+    b_shape, b_strides = _matrix(1, b, False, bool(node.attributes["transpose_b"]))
+    # The output has no dimension for a row or column that an operand of rank 1 stands for.
+    rank = c.rank - (a.rank > 1) - (b.rank > 1)
+    (row,) = strides(2, [rank]) if a.rank > 1 else (0,)
+    (column,) = strides(2, [c.rank - 1]) if b.rank > 1 else (0,)
+    batch = strides(2, range(rank))
+    own = [steps(i, max(0, layout.rank - 2), rank) for i, layout in enumerate((a, b))]
     scalars = dict(node.scalars)
     return _program(
-        (c_shape[-2], a_shape[-1], c_shape[-1]),
-        batch,
-        [
-            (*_repeat(a_shape, a_strides, batch), *a_strides[-2:]),
-            (*_repeat(b_shape, b_strides, batch), *b_strides[-2:]),
-            tuple(c_strides),
-            tuple(c_strides),
-        ],
+        (a_shape[0], a_shape[1], b_shape[1]),
+        Space(sizes(2, range(rank)), (*own, batch, batch)),
+        [a_strides, b_strides, (row, column), (row, column)],
         first=0,
         addend=2,
         output=2,
@@ -113,21 +102,18 @@ def matmul(node: Node) -> Program:
     )
 
 
-def _repeat(shape: Strides, strides: Strides, batch: Sequence[int]) -> Strides:
-    """The strides of an operand's batch dimensions when they are repeated to a batch."""
-    own = [0 if n == 1 else s for n, s in zip(shape[:-2], strides[:-2], strict=True)]
-    return (*(0,) * (len(batch) - len(own)), *own)
-
-
 def addmm(node: Node) -> Program:
     """output = beta input + alpha mat1 mat2."""
-    addend, a, b = (layout for layout in node.inputs if layout is not None)
-    c = node.output
+    addend = node.inputs[0]
+    assert addend is not None
     scalars = dict(node.scalars)
+    a, b, c = (strides(i, range(2)) for i in (1, 2, 3))
+    (k,), (n,) = sizes(1, [1]), sizes(2, [1])
+    (m,) = sizes(1, [0])
     return _program(
-        (a.shape[0], a.shape[1], b.shape[1]),
-        (),
-        [a.strides, b.strides, c.strides, broadcast(addend, c.shape)],
+        (m, k, n),
+        NO_BATCH,
+        [a, b, c, steps(0, addend.rank, 2)],
         first=1,
         addend=0,
         output=3,
@@ -141,20 +127,33 @@ def linear(node: Node) -> Program:
     x, weight, bias = node.inputs
     assert x is not None
     assert weight is not None
-    c = node.output
-    shape, (x_steps, c_steps) = simplify(x.shape[:-1], [x.strides[:-1], c.strides[:-1]])
-    batch = shape[:-1]
-    still = (0,) * len(batch)
-    return _program(
-        (shape[-1], weight.shape[1], weight.shape[0]),
+    c, last = node.output, x.rank - 1
+    rows, (k,), (n,) = sizes(0, range(last)), sizes(1, [1]), sizes(1, [0])
+    row_major = x.contiguous and c.contiguous
+    if row_major:
+        m, batch = Product(rows), NO_BATCH
+        x_step, c_step = k, n
+    else:
+        shape, (x_steps, c_steps) = simplify(x.shape[:-1], [x.strides[:-1], c.strides[:-1]])
+        still = (0,) * (len(shape) - 1)
+        m, x_step, c_step = Product((shape[-1],)), x_steps[-1], c_steps[-1]
+        batch = Space(tuple(shape[:-1]), (tuple(x_steps[:-1]), still, tuple(c_steps[:-1]), still))
+    (x_column,), (c_column,), (turned, row) = (
+        strides(0, [last]),
+        strides(3, [last]),
+        strides(1, [0, 1]),
+    )
+    program = _program(
+        (m, k, n),
         batch,
         [
-            (*x_steps, x.strides[-1]),
-            (*still, weight.strides[1], weight.strides[0]),
-            (*c_steps, c.strides[-1]),
-            (*still, 0, 0 if bias is None else bias.strides[0]),
+            (x_step, x_column),
+            (row, turned),
+            (c_step, c_column),
+            (0, 0 if bias is None else Place(STRIDE, 2, 0)),
         ],
         first=0,
         addend=-1 if bias is None else 2,
         output=3,
     )
+    return program if row_major else program.fixed([*node.inputs, c])

@@ -6,10 +6,10 @@ The dimensions that stay are one space, over input and output; those that go are
 from __future__ import annotations
 
 from collections.abc import Collection
-from math import prod
 
 from wia.driver import Layout, Node
-from wia_npu._words import HEADER, Program, space_size, space_words
+from wia_npu._terms import Product, Space, sizes, strides
+from wia_npu._words import HEADER, Item, Program, space_size
 
 __all__ = [
     "COUNT",
@@ -47,21 +47,20 @@ and the last of equals; the other dimensions."""
 FINDS = {"argmax": 0, "argmin": 1}
 
 
-def _stay(x: Layout, output: Layout, gone: Collection[int]) -> list[int]:
+def _stay(x: Layout, output: Layout, gone: Collection[int]) -> Space:
     """The space of the dimensions that stay, whether the output has the others or not."""
     kept = [i for i in range(x.rank) if i not in gone]
-    steps = [output.strides[i] for i in kept] if output.rank == x.rank else list(output.strides)
-    return space_words([x.shape[i] for i in kept], tuple(x.strides[i] for i in kept), tuple(steps))
+    own = kept if output.rank == x.rank else range(output.rank)
+    return Space(sizes(0, kept), (strides(0, kept), strides(1, own)))
 
 
 def reduce(node: Node) -> Program:
     """One unit is an element of the output."""
     (x,) = (layout for layout in node.inputs if layout is not None)
-    output = node.output
     node.attributes["keepdims"]  # decided the output's shape, which is known
     axes = node.attributes["axes"]
     gone = sorted({axis % x.rank for axis in axes} if axes else range(x.rank))
-    return _reduction(REDUCTIONS[node.op], x, output, gone)
+    return _reduction(REDUCTIONS[node.op], x, node.output, gone)
 
 
 def global_pool(node: Node) -> Program:
@@ -71,38 +70,27 @@ def global_pool(node: Node) -> Program:
 
 
 def _reduction(mode: int, x: Layout, output: Layout, gone: list[int]) -> Program:
-    count = prod(x.shape[i] for i in gone)
-    words = [mode, count, *_stay(x, output, gone)]
-    words += space_words([x.shape[i] for i in gone], tuple(x.strides[i] for i in gone))
-    return Program("reduce", words, units=prod(output.shape), work=max(1, count))
+    stay, count = _stay(x, output, gone), sizes(0, gone)
+    words: list[Item] = [mode, Product(count), stay, Space(count, (strides(0, gone),))]
+    return Program("reduce", words, units=stay.sizes, work=count)
 
 
 def find(node: Node) -> Program:
     """Where the largest or smallest element is. One unit is an element of the output."""
     (x,) = (layout for layout in node.inputs if layout is not None)
-    output = node.output
     node.attributes["keepdims"]  # decided the output's shape, which is known
     axis = node.attributes["axis"] % x.rank
+    (length,), (step,) = sizes(0, [axis]), strides(0, [axis])
     wanted = [FINDS[node.op], bool(node.attributes["select_last_index"])]
-    words = [x.shape[axis], x.strides[axis], *wanted, *_stay(x, output, {axis})]
-    return Program("find", words, units=prod(output.shape), work=max(1, x.shape[axis]))
+    stay = _stay(x, node.output, {axis})
+    words: list[Item] = [length, step, *wanted, stay]
+    return Program("find", words, units=stay.sizes, work=[length])
 
 
 def softmax(node: Node) -> Program:
     """One unit is a row along the axis."""
     (x,) = (layout for layout in node.inputs if layout is not None)
-    output = node.output
     axis = node.attributes["axis"] % x.rank
-    kept = [i for i in range(x.rank) if i != axis]
-    space = space_words(
-        [x.shape[i] for i in kept],
-        tuple(x.strides[i] for i in kept),
-        tuple(output.strides[i] for i in kept),
-    )
-    words = [x.shape[axis], x.strides[axis], output.strides[axis], *space]
-    return Program(
-        "softmax",
-        words,
-        units=prod(x.shape[i] for i in kept) if x.shape[axis] else 0,
-        work=max(1, 16 * x.shape[axis]),
-    )
+    (length,), (step,), (to,) = sizes(0, [axis]), strides(0, [axis]), strides(1, [axis])
+    stay = _stay(x, node.output, {axis})
+    return Program("softmax", [length, step, to, stay], units=stay.sizes, work=[16, length])

@@ -1,84 +1,125 @@
-"""Programs: what a kernel is told when it is prepared, as int64 words that it reads at each launch.
+"""Programs: what a kernel is told, as int64 words that it reads at each launch.
 
 A program begins with a header of HEADER words; what follows is the kernel's own. A space in it is
 a loop nest of up to RANK dimensions over one or more operands: its rank, its sizes, then the
-strides of each operand in elements. Spaces are simplified here, so that kernels see few and long
+strides of each operand in elements. Spaces are simplified, so that kernels see few and long
 dimensions.
+
+Words that depend on shapes are described by terms (wia_npu._terms). They are looked up at each
+launch, so that the kernel works for any shape, or once, when it is prepared.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 
+from wia.driver import Layout
+from wia_npu._terms import END, Product, Space, Term, encode, look_up
+
 __all__ = [
     "CHUNKS",
+    "CHUNKS_A_THREAD",
     "DISTANCE",
     "EACH",
     "HEADER",
     "PART",
     "RANK",
-    "SCRATCH",
     "THREADS",
     "UNITS",
+    "WORDS",
+    "WORTH_A_CHUNK",
+    "Item",
     "Program",
     "simplify",
     "space_size",
-    "space_words",
 ]
 
-DISTANCE, UNITS, CHUNKS, THREADS, PART, EACH, SCRATCH, HEADER = range(8)
+DISTANCE, UNITS, CHUNKS, THREADS, PART, EACH, HEADER = range(7)
 """Of the header: bytes from an address to its backing; units of work, chunks to do them in, and the
-most threads to take; addresses of the code of a chunk and of the code that calls it in each thread;
-the bytes of workspace that a chunk has."""
+most threads to take; addresses of the code of a chunk and of the code that calls it in each
+thread."""
 RANK = 8
+WORDS = 96
+"""The most words that a program has."""
+WORTH_A_CHUNK = 1 << 17
+"""Elements: for fewer it takes longer to wake a thread than to do the work."""
+CHUNKS_A_THREAD = 4
+"""Where there is work enough, so that no thread waits for long."""
 
 Strides = tuple[int, ...]
+Item = Term | Product | Space
 
 
 class Program:
     """The words of one kernel, and what else its launch needs.
 
-    `code` names what a chunk runs: a function in a module of the same name in wia_npu.kernels.
-    `work` is about how many elements one unit touches; small programs are not worth waking threads
-    for. `scratch` is the bytes of workspace that each chunk needs.
+    `code` names what a chunk runs: a function in a module of the same name in wia_npu.kernels. The
+    product of `units` is shared out over chunks; that of `work` is about how many elements one unit
+    touches.
     """
 
-    __slots__ = ("code", "scratch", "units", "words", "work")
+    __slots__ = ("code", "units", "words", "work")
 
     def __init__(
-        self,
-        code: str,
-        words: Sequence[int],
-        *,
-        units: int,
-        work: int = 1,
-        scratch: int = 0,
+        self, code: str, words: Sequence[Item], *, units: Sequence[Term], work: Sequence[Term] = ()
     ) -> None:
         self.code = code
         self.words = tuple(words)
-        self.units = units
-        self.work = work
-        self.scratch = scratch
+        self.units = Product(tuple(units))
+        self.work = Product(tuple(work))
 
-    def chunks(self, threads: int) -> int:
-        """Several per thread where there is work, so that no thread waits for long."""
-        wanted = self.units * self.work // _WORTH_A_CHUNK
-        return max(1, min(self.units, wanted, 4 * threads))
+    @property
+    def any_shape(self) -> bool:
+        """Whether something is looked up at the launch; all is of one shape otherwise."""
+        terms: list[Term] = [*self.units.factors, *self.work.factors]
+        for item in self.words:
+            if isinstance(item, Product):
+                terms += item.factors
+            elif isinstance(item, Space):
+                terms += [*item.sizes, *(term for own in item.strides for term in own)]
+            else:
+                terms.append(item)
+        return any(not isinstance(term, int) for term in terms)
+
+    def numbers(self, layouts: Sequence[Layout | None] = ()) -> list[int]:
+        """The words for operands of these layouts; none are needed where all are numbers."""
+        words: list[int] = []
+        for item in self.words:
+            if isinstance(item, Space):
+                strides = [look_up(own, layouts) for own in item.strides]
+                words += _space_words(look_up(item.sizes, layouts), strides)
+            elif isinstance(item, Product):
+                words.append(prod(look_up(item.factors, layouts)))
+            else:
+                words += look_up([item], layouts)
+        return words
+
+    def fixed(self, layouts: Sequence[Layout | None]) -> Program:
+        """The same for operands of these layouts alone."""
+        units, work = (look_up(own.factors, layouts) for own in (self.units, self.work))
+        return Program(self.code, self.numbers(layouts), units=units, work=work)
 
     def assemble(
         self, *, distance: int, threads: int, part: int, each: int
     ) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        """The words with their header, int64 [HEADER + n]; `part` and `each` are addresses."""
+        """int64 [HEADER + n]: the recipe of a program for any shape, else its words.
+
+        A recipe begins with the terms of units and work. `part` and `each` are addresses.
+        """
         header = [0] * HEADER
-        header[DISTANCE], header[SCRATCH] = distance, self.scratch
-        header[UNITS], header[CHUNKS], header[THREADS] = self.units, self.chunks(threads), threads
+        header[DISTANCE], header[THREADS] = distance, threads
         header[PART], header[EACH] = part, each
-        return np.array([*header, *self.words], np.int64)
-
-
-_WORTH_A_CHUNK = 1 << 17
+        if self.any_shape:
+            words = [*encode([self.units, self.work, *self.words]), END]
+            return np.array([*header, *words], np.int64)
+        header[UNITS] = prod(look_up(self.units.factors, ()))
+        work = max(1, prod(look_up(self.work.factors, ())))
+        wanted = header[UNITS] * work // WORTH_A_CHUNK
+        header[CHUNKS] = max(1, min(header[UNITS], wanted, CHUNKS_A_THREAD * threads))
+        return np.array([*header, *self.numbers()], np.int64)
 
 
 def simplify(shape: Sequence[int], strides: Sequence[Strides]) -> tuple[list[int], list[list[int]]]:
@@ -110,8 +151,7 @@ def space_size(operands: int) -> int:
     return 1 + RANK * (1 + operands)
 
 
-def space_words(shape: Sequence[int], *strides: Strides) -> list[int]:
-    """A space over operands with these strides, simplified."""
+def _space_words(shape: Sequence[int], strides: Sequence[Strides]) -> list[int]:
     sizes, steps = simplify(shape, strides)
     padding = [0] * (RANK - len(sizes))
     words = [len(sizes), *sizes, *padding]

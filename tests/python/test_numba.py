@@ -10,13 +10,16 @@ from support import made
 
 import wia
 from wia._native import ffi
-from wia.driver import Driver, NativeKernel, Node, kernel
+from wia.driver import Cost, Driver, NativeKernel, Node, kernel
 
 numba = pytest.importorskip("numba")
 
 from wia.driver.numba import (  # noqa: E402  (it needs numba)
     KERNEL_SIGNATURE,
+    operand_address,
     operand_array,
+    operand_size,
+    operand_stride,
     pointer,
     record,
     record_dtype,
@@ -95,3 +98,35 @@ def test_what_is_no_struct() -> None:
     for name in ("wia_nothing_t", "int", "wia_status_t"):
         with pytest.raises(wia.NotFoundError, match=name):
             record_dtype(name)
+
+
+def test_sizes_and_strides() -> None:
+    """Of a launch, for a kernel of any shape whose cost is a function."""
+
+    @numba.cfunc(KERNEL_SIGNATURE)
+    def relu(state: int, args: int) -> int:
+        out = numba.carray(pointer(operand_address(args, 1), numba.float32), 2)
+        out[0] = operand_size(args, 0, 1)
+        out[1] = operand_stride(args, 0, 0)
+        return 0
+
+    @kernel("relu", dtypes=["float32"])
+    def prepare(self: Driver, node: Node) -> object:
+        prepared.append(node)
+        return NativeKernel(relu, state=1, any_shape=True, cost=lambda operands: measure(operands))
+
+    def measure(operands: Any) -> Cost:
+        return Cost(flops=operands[0].shape[1])
+
+    prepared: list[Node] = []
+    with made(relu=prepare) as ctx:
+        for columns in (3, 5):
+            x = ctx.zeros((2, columns))
+            with ctx.plan("relu", [x], [x.copy()]) as plan:
+                assert plan._info().flops == columns
+            assert ctx.relu(x).numpy()[0, :2].tolist() == [columns, columns]
+
+
+def test_a_cost_function_needs_a_state() -> None:
+    with pytest.raises(wia.InvalidArgumentError, match="no state"):
+        NativeKernel(1, cost=lambda operands: Cost())

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from wia._errors import ArgumentTypeError
+from wia._errors import ArgumentTypeError, InvalidArgumentError
 from wia._native import NULL, ffi, lib
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ __all__ = [
     "NativeKernel",
     "fill_cost",
     "fill_kernel",
+    "measure_kernel",
     "native_address",
     "release_kernel",
 ]
@@ -79,7 +80,8 @@ class NativeKernel:
 
     It runs without Python. `state` is handed to it; `keepalive` is any object that has to live as
     long as the kernel (the code, what state points to). Sizes are in bytes. any_shape: as Kernel's;
-    shapes are in the layouts of the operands.
+    shapes are in the layouts of the operands. cost may be a function, as Kernel's, when state isn't
+    0 and no other kernel has it.
     """
 
     __slots__ = (
@@ -106,7 +108,7 @@ class NativeKernel:
         any_shape: bool = False,
         in_place: bool = False,
         thread_safe: bool = True,
-        cost: Cost | None = None,
+        cost: Cost | CostFunction | None = None,
         name: str = "",
     ) -> None:
         found = address if isinstance(address, int) else native_address(address)
@@ -114,6 +116,11 @@ class NativeKernel:
             raise ArgumentTypeError(
                 f"{address!r} was given as the address of a kernel; expected a number above 0, a "
                 "Numba cfunc, or a function pointer of cffi or ctypes."
+            )
+        if callable(cost) and state == 0:
+            raise InvalidArgumentError(
+                f"The kernel {name!r} was given a function as cost and no state, by which the "
+                "function is found again; expected a state, or the cost itself."
             )
         self.address = found
         self.state = state
@@ -147,7 +154,7 @@ class Launch:
     making an array takes longer than the rest of the call.
     """
 
-    __slots__ = ("_cost", "_function", "_input_count", "_last", "_layouts", "_scalars")
+    __slots__ = ("_function", "_input_count", "_last", "_layouts", "_scalars")
 
     def __init__(
         self,
@@ -157,7 +164,6 @@ class Launch:
     ) -> None:
         """Scalars are names and their indices in the launch."""
         self._function = kernel.function
-        self._cost = kernel.cost
         self._input_count = input_count
         self._scalars = tuple(scalars)
         self._last: tuple[tuple[int, ...], tuple[Any, ...]] = ((), ())
@@ -184,10 +190,6 @@ class Launch:
         else:
             self._function(*arrays)
 
-    def measure(self, layouts: Sequence[Layout | None]) -> Cost:
-        """What a launch on operands of these layouts costs."""
-        return self._cost(layouts) if callable(self._cost) else Cost()
-
     def _make_arrays(self, operands: Any, count: int) -> tuple[Any, ...]:
         arrays: list[Any] = []
         for i in range(count):
@@ -212,9 +214,10 @@ class Launch:
 class _Kept:
     """What the kernels with one state keep alive, and how many of them there are."""
 
-    __slots__ = ("count", "values")
+    __slots__ = ("cost", "count", "values")
 
     def __init__(self) -> None:
+        self.cost: Cost | CostFunction = Cost()
         self.count = 0
         self.values: list[object] = []
 
@@ -233,10 +236,11 @@ def _renew_lock() -> None:
 os.register_at_fork(after_in_child=_renew_lock)
 
 
-def _keep(state: Any, value: object) -> None:
+def _keep(state: Any, value: object, cost: Cost | CostFunction) -> None:
     with _kept_lock:
         kept = _kept.setdefault(int(ffi.cast("uintptr_t", state)), _Kept())
         kept.count += 1
+        kept.cost = cost
         kept.values.append(value)
 
 
@@ -248,6 +252,13 @@ def release_kernel(state: Any) -> None:
         kept.count -= 1
         if kept.count == 0:
             del _kept[key]
+
+
+def measure_kernel(state: Any, layouts: Sequence[Layout | None]) -> Cost:
+    """What a launch of the kernel with that state costs on operands of these layouts."""
+    with _kept_lock:
+        cost = _kept[int(ffi.cast("uintptr_t", state))].cost
+    return cost(layouts) if callable(cost) else cost
 
 
 def fill_cost(out: Any, cost: Cost) -> None:
@@ -278,10 +289,10 @@ def fill_kernel(
         out.workspace_size = kernel.workspace_size
         out.workspace_alignment = kernel.workspace_alignment
         out.state = ffi.cast("void *", kernel.state)
-        _keep(out.state, (kernel.keepalive, name))
+        _keep(out.state, (kernel.keepalive, name), kernel.cost)
     else:
         out.fn = ffi.addressof(lib, "wia__gate_launch")
         handle = ffi.new_handle(launch)
         out.state = handle
-        _keep(handle, (handle, launch, name))
+        _keep(handle, (handle, launch, name), kernel.cost)
     out.release = ffi.addressof(lib, "wia__gate_release")

@@ -13,7 +13,14 @@ from wia._errors import InvalidArgumentError, OutOfRangeError, check
 from wia._native import ffi, lib, new_struct, text
 from wia.driver._base import BaseKernel
 from wia.driver._driver import Driver, as_kernel
-from wia.driver._kernel import Kernel, Launch, fill_cost, fill_kernel, release_kernel
+from wia.driver._kernel import (
+    Kernel,
+    Launch,
+    fill_cost,
+    fill_kernel,
+    measure_kernel,
+    release_kernel,
+)
 from wia.driver._layout import Layout
 from wia.driver._memory import MEMORY_ENTRIES, Copy, DeviceMemory, NativeMemory, Region
 from wia.driver._node import Group
@@ -183,7 +190,7 @@ def _prepare(device: Any, request: Any, out_kernel: Any, out_error: Any) -> int:
 @callback("measure")
 def _measure(state: Any, layouts: Any, count: int, out_cost: Any, out_error: Any) -> int:
     operands = [Layout(layouts[i]) if layouts[i] else None for i in range(count)]
-    fill_cost(out_cost, ffi.from_handle(state).measure(operands))
+    fill_cost(out_cost, measure_kernel(state, operands))
     return 0
 
 

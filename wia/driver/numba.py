@@ -32,6 +32,8 @@ __all__ = [
     "KERNEL_SIGNATURE",
     "operand_address",
     "operand_array",
+    "operand_size",
+    "operand_stride",
     "pointer",
     "record",
     "record_dtype",
@@ -160,6 +162,34 @@ def operand_array(typing_context: Any, args: Any, index: Any, dtype: Any, ndim: 
         return array._getvalue()
 
     return result(types.uintp, types.intp, dtype, ndim), generate
+
+
+@_intrinsic()
+def operand_size(typing_context: Any, args: Any, index: Any, dimension: Any) -> Any:
+    """The size of a dimension of operand index of a launch, which is not left out."""
+    return types.intp(types.uintp, types.intp, types.intp), _layout_word("shape")
+
+
+@_intrinsic()
+def operand_stride(typing_context: Any, args: Any, index: Any, dimension: Any) -> Any:
+    """The stride of a dimension of operand index of a launch, in elements."""
+    return types.intp(types.uintp, types.intp, types.intp), _layout_word("strides")
+
+
+def _layout_word(field: str) -> Callable[..., Any]:
+    """Emits the load of one element of an array of an operand's layout."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        args, index, dimension = arguments
+        word = context.get_value_type(types.uintp)
+        load = _Loader(builder, word)
+        operands = load(args, _offset("wia_kernel_args_t", "operands"))
+        operand = builder.add(operands, builder.mul(index, word(ffi.sizeof("wia_operand_t"))))
+        layout = load(operand, _offset("wia_operand_t", "layout"))
+        values = load(layout, _offset("wia_tensor_layout_t", field))
+        return load(builder.add(values, builder.mul(dimension, word(8))), 0)
+
+    return generate
 
 
 def _populate(array: Any, **fields: Any) -> None:

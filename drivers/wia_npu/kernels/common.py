@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numba
-from numba import types
+from numba import extending, types
+from numba.core import cgutils
 
-from wia.driver.numba import operand_address, pointer, workspace_address
+from wia.driver.numba import operand_address, pointer
 from wia_npu import _compiler
-from wia_npu._words import CHUNKS, DISTANCE, RANK, SCRATCH, UNITS
+from wia_npu._words import CHUNKS, DISTANCE, RANK, UNITS
 
 __all__ = [
     "PART_SIGNATURE",
@@ -19,8 +20,8 @@ __all__ = [
     "offset_at",
     "operand",
     "part",
-    "scratch",
     "serial",
+    "stack",
     "word",
 ]
 
@@ -38,6 +39,21 @@ def part(function: Any) -> Any:
     return numba.cfunc(PART_SIGNATURE, error_model="numpy", cache=_compiler.is_cached())(function)
 
 
+@extending.intrinsic(prefer_literal=True)
+def stack(typing_context: Any, size: Any) -> Any:
+    """The address of that many bytes, a constant, on the stack of the function that calls this."""
+    if not isinstance(size, types.IntegerLiteral):
+        return None
+    count = size.literal_value // 8
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = context.get_value_type(types.int64)
+        words = cgutils.alloca_once(builder, kind, size=count)
+        return builder.ptrtoint(words, context.get_value_type(types.uintp))
+
+    return types.uintp(size), generate
+
+
 @serial
 def word(state: Any, index: Any) -> Any:
     """Word index of a program."""
@@ -48,13 +64,6 @@ def word(state: Any, index: Any) -> Any:
 def operand(state: Any, args: Any, index: Any) -> Any:
     """Where element 0 of an operand is kept."""
     return numba.int64(operand_address(args, index)) + word(state, DISTANCE)
-
-
-@serial
-def scratch(state: Any, args: Any, chunk: Any) -> Any:
-    """Where the workspace of a chunk is kept."""
-    own = word(state, DISTANCE) + chunk * word(state, SCRATCH)
-    return numba.int64(workspace_address(args)) + own
 
 
 @serial

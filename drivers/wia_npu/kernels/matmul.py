@@ -1,4 +1,4 @@
-"""Matrix products, float32: blocks of a row are summed in the workspace, then scaled and stored."""
+"""Matrix products, float32: blocks of a row are summed on the stack, then scaled and stored."""
 
 from __future__ import annotations
 
@@ -27,10 +27,12 @@ from wia_npu._products import (
     M,
     N,
 )
-from wia_npu.kernels.common import first_unit, offset_at, operand, part, scratch, serial, word
+from wia_npu.kernels.common import first_unit, offset_at, operand, part, serial, stack, word
 from wia_npu.kernels.functions import run_function
 
 __all__ = ["matmul"]
+
+_BLOCK_BYTES = 4 * BLOCK
 
 
 @serial
@@ -82,7 +84,7 @@ def matmul(state: Any, args: Any, chunk: Any) -> Any:
     m, k, n = word(state, M), word(state, K), word(state, N)
     alpha, beta = _factor(state, args, ALPHA), _factor(state, args, BETA)
     added = word(state, ADDEND)
-    total = pointer(scratch(state, args, chunk), numba.float32)
+    total = pointer(stack(_BLOCK_BYTES), numba.float32)
     for unit in range(first_unit(state, chunk), first_unit(state, chunk + 1)):
         batch, row = unit // m, unit % m
         a = _matrix(state, args, word(state, FIRST), 0, batch)

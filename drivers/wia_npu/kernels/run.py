@@ -1,4 +1,4 @@
-"""The one kernel that the library calls: it shares the chunks of a program out over threads.
+"""The kernels that the library calls: they share the chunks of a program out over threads.
 
 What a chunk does is a compiled part, whose address is a word of the program; so it can be any code.
 The threads are those of Numba's threading layer, called as Numba calls it, but for one thing: what
@@ -16,10 +16,13 @@ from numba.core import cgutils
 
 from wia.driver.numba import KERNEL_SIGNATURE, pointer
 from wia_npu import _compiler
-from wia_npu._words import CHUNKS, EACH, PART, THREADS
-from wia_npu.kernels.common import PART_SIGNATURE, word
+from wia_npu._words import CHUNKS, EACH, PART, THREADS, WORDS
+from wia_npu.kernels.common import PART_SIGNATURE, serial, stack, word
+from wia_npu.kernels.recipe import make_words
 
-__all__ = ["each", "run"]
+__all__ = ["each", "run", "run_any_shape"]
+
+_PROGRAM_BYTES = 8 * WORDS
 
 EACH_SIGNATURE = types.void(types.uintp, types.uintp, types.uintp, types.uintp)
 """What the threading layer calls: (char **arrays, size_t *sizes, size_t *steps, void *data)."""
@@ -85,10 +88,24 @@ def each(arrays: Any, sizes: Any, steps: Any, data: Any) -> None:
             given[STATUS] = status
 
 
+@serial
+def _run(words: Any, args: Any) -> Any:
+    """One chunk is done by the caller itself: waking threads takes longer."""
+    chunks = word(words, CHUNKS)
+    if chunks == 1:
+        return _call(word(words, PART), words, args, 0)
+    return _share_out(word(words, EACH), words, args, chunks, word(words, THREADS))
+
+
 @numba.cfunc(KERNEL_SIGNATURE, error_model="numpy", cache=_compiler.is_cached())
 def run(state: Any, args: Any) -> Any:
-    """Runs a program. One chunk is done by the caller itself: waking threads takes longer."""
-    chunks = word(state, CHUNKS)
-    if chunks == 1:
-        return _call(word(state, PART), state, args, 0)
-    return _share_out(word(state, EACH), state, args, chunks, word(state, THREADS))
+    """Runs a program whose words are the state."""
+    return _run(state, args)
+
+
+@numba.cfunc(KERNEL_SIGNATURE, error_model="numpy", cache=_compiler.is_cached())
+def run_any_shape(state: Any, args: Any) -> Any:
+    """Runs a program whose recipe is the state. Its words are there until all threads are done."""
+    words = stack(_PROGRAM_BYTES)
+    make_words(state, args, words)
+    return _run(words, args)

@@ -17,7 +17,7 @@ __all__ = ["softmax"]
 @serial
 def _run(x: Any, x_step: Any, y: Any, y_step: Any, length: Any) -> None:
     """One row; it may be in place."""
-    largest = x[0]
+    largest = numba.float32(-float("inf"))
     for i in range(length):
         own = x[i * x_step]
         if own > largest or own != own:
