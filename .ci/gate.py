@@ -250,6 +250,11 @@ def try_mutants() -> None:
     run(sys.executable, "tests/mutate.py")
 
 
+def fuzz() -> None:
+    """Run every fuzzer for a minute, from another seed each time; what fails tells its own."""
+    run(sys.executable, "tests/fuzz", "--seconds", "60")
+
+
 def run_benchmarks() -> None:
     """Measure the budgets; the table is shown, and no time fails the step."""
     print(
@@ -276,6 +281,7 @@ EXTRA: dict[str, Step] = {
     "onnx": onnx_suite,
     "models": trained_models,
     "mutants": try_mutants,
+    "fuzz": fuzz,
     "benchmarks": run_benchmarks,
 }
 LIVE = ("python",)

@@ -22,7 +22,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PARTS = ("CMakeLists.txt", "cmake", "hal", "include", "wia", "examples/native_driver", "tests/c")
+PARTS = (
+    "CMakeLists.txt",
+    "cmake",
+    "hal",
+    "include",
+    "wia",
+    "examples/native_driver",
+    "tests/c",
+    "tests/fuzz",
+)
 TIMEOUT_S = 30
 
 
@@ -154,7 +163,8 @@ def compile_tests(build: Path, tests: Sequence[str]) -> None:
 
 def passes(build: Path, test: str) -> bool:
     """Run a test program; a crash and a time-out are failures."""
-    command = ["setarch", os.uname().machine, "-R", str(build / "tests" / "c" / test)]
+    folder = "fuzz" if test.startswith("fuzz_") else "c"
+    command = ["setarch", os.uname().machine, "-R", str(build / "tests" / folder / test)]
     with subprocess.Popen(
         command,
         stdout=subprocess.DEVNULL,

@@ -150,10 +150,21 @@ def _read(array: Any, flags: int) -> tuple[int, tuple[int, ...], tuple[int, ...]
             f"An array of rank {array.rank} was given; WIA has tensors up to rank "
             f"{lib.WIA_MAX_RANK}."
         )
+    if array.rank and array.shape == NULL:
+        raise InvalidArgumentError(
+            f"An array of rank {array.rank} was given whose shape is NULL; expected {array.rank} "
+            "sizes. The package that made it is at fault."
+        )
     shape = tuple(ffi.unpack(array.shape, array.rank)) if array.rank else ()
     has_strides = array.strides != NULL and array.rank
     strides = tuple(ffi.unpack(array.strides, array.rank)) if has_strides else None
     address = int(ffi.cast("uintptr_t", array.data)) + array.byte_offset
+    if 0 not in shape and (array.data == NULL or address >= 2**64):
+        raise InvalidArgumentError(
+            f"An array was given whose elements are {array.byte_offset} bytes from address "
+            f"{int(ffi.cast('uintptr_t', array.data)):#x}; expected memory of the host. The "
+            "package that made it is at fault."
+        )
     return code, shape, strides, address
 
 

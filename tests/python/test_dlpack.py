@@ -13,7 +13,7 @@ import pytest
 
 import wia
 from wia._dtype import BITS, CODES
-from wia._native import ffi, lib
+from wia._native import NULL, ffi, lib
 
 
 def live(context: wia.Context) -> int:
@@ -46,7 +46,7 @@ _NAME = b"dltensor_versioned"
 class Tampered(Owner):
     """Changes fields of what its capsules hold."""
 
-    def __init__(self, tensor: wia.Tensor, **fields: int) -> None:
+    def __init__(self, tensor: wia.Tensor, **fields: Any) -> None:
         super().__init__(tensor)
         self.fields = fields
 
@@ -122,10 +122,15 @@ def test_old_and_new_capsules(reference: wia.Context) -> None:
         ({"dtype_lanes": 4}, wia.UnimplementedError, "4 lanes"),
         ({"byte_offset": 1}, wia.InvalidArgumentError, "aligned"),
         ({"rank": 9}, wia.InvalidArgumentError, "rank"),
+        # found by tests/fuzz
+        ({"shape": NULL}, wia.InvalidArgumentError, "shape is NULL"),
+        ({"data": NULL}, wia.InvalidArgumentError, "from address 0x0"),
+        ({"data": NULL, "byte_offset": 4096}, wia.InvalidArgumentError, "4096 bytes from"),
+        ({"byte_offset": 2**64 - 4}, wia.InvalidArgumentError, "memory of the host"),
     ],
 )
 def test_what_a_capsule_must_not_hold(
-    reference: wia.Context, fields: dict[str, int], error: type[Exception], text: str
+    reference: wia.Context, fields: dict[str, Any], error: type[Exception], text: str
 ) -> None:
     """It is refused, and given back at once."""
     tensor = reference.tensor([1.0, 2.0])
