@@ -40,6 +40,7 @@ PRINTED = {
     "plan.py": "48.0\n",
     "streams.c": "2 8 18 32\n",
     "streams.py": "64.5\n64.0\na frame is done\nDEADLINE_EXCEEDED\n",
+    "train.py": "y = 2.00 x + 1.00\n",
     "tensors.py": "(2, 4)\n"
     "[[nan, nan, -1.0, nan, 2.0], [2.0, 2.0, -1.0, -1.0, 1.0]]\n"
     "[[1.0, 0.0], [3.0, 0.0]]\n"
