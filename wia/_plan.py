@@ -116,14 +116,15 @@ class Plan(Resource):
                     f"are {', '.join(self._scalars) or 'none'}."
                 )
             values = _pack(self._scalars | scalars)
-        status = lib.wia_execute_plan(
-            self._handle,
-            handles(operands),
-            len(operands),
-            values,
-            len(self._scalars),
-            NULL if stream is None else stream._handle,
-        )
+        queue = NULL if stream is None else stream._handle
+        count, scalar_count = len(operands), len(self._scalars)
+        # cffi makes an array of the list on the stack, which is half the time of ffi.new.
+        try:
+            given = [NULL if tensor is None else tensor._handle for tensor in operands]
+            status = lib.wia_execute_plan(self._handle, given, count, values, scalar_count, queue)
+        except (AttributeError, TypeError):
+            handles(operands)  # says what is no tensor
+            raise
         if status:
             raise_last_error(status)
 

@@ -37,3 +37,16 @@ def test_scalars_of_plans(reference: wia.Context) -> None:
         np.testing.assert_array_equal(out.numpy(), 3 * product)
         plan(a, a, out, alpha=0.5, beta=1)
         np.testing.assert_array_equal(out.numpy(), 3.5 * product)
+
+
+def test_operands_that_are_no_tensors(reference: wia.Context) -> None:
+    """Are named, whether they have a handle of something else or none."""
+    x = reference.zeros(3)
+    with reference.plan("neg", [x], [x.copy()]) as plan, wia.Stream(reference) as stream:
+        for wrong in ("x", 3, stream, plan, np.zeros(3, "f")):
+            with pytest.raises(
+                wia.ArgumentTypeError, match=f"{type(wrong).__qualname__} was given"
+            ):
+                plan(x, wrong)  # type: ignore[arg-type]
+        with pytest.raises(TypeError):
+            plan(x, x.copy(), stream=plan)  # type: ignore[arg-type]
