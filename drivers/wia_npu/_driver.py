@@ -127,6 +127,16 @@ class NpuDriver(Driver):
         """Choices."""
         return self._kernel(node, _moves.where(node), in_place=True)
 
+    @kernel("gather", dtypes=ANY)
+    def prepare_gather(self, node: Node) -> NativeKernel:
+        """Rows."""
+        return self._kernel(node, _moves.gather(node))
+
+    @kernel("concat", dtypes=ANY)
+    def prepare_concat(self, node: Node) -> NativeKernel:
+        """One behind the other."""
+        return self._kernel(node, _moves.concat(node))
+
     @kernel("slice", dtypes=ANY)
     def prepare_slice(self, node: Node) -> NativeKernel:
         """Parts."""

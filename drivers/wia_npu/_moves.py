@@ -13,15 +13,25 @@ from wia_npu._words import HEADER, Item, Program, space_size
 __all__ = [
     "CASTS",
     "CHOICE",
+    "COUNT",
     "FIRST",
     "FROM",
+    "INDEX_WIDTH",
+    "LENGTH",
+    "LENGTH_STEP",
+    "OUTPUT",
+    "PARTS",
+    "PART_SIZE",
+    "PICKED",
     "SOURCE",
     "SPACE",
     "TARGET",
     "TO",
     "WIDTH",
     "cast",
+    "concat",
     "cut",
+    "gather",
     "move",
     "where",
 ]
@@ -33,6 +43,16 @@ TARGET = SOURCE + space_size(1)
 
 CHOICE = HEADER + 1
 """Of a choice: the space, behind the bytes of an element."""
+
+INDEX_WIDTH, LENGTH, LENGTH_STEP, PICKED = range(HEADER + 1, HEADER + 5)
+"""Of picked rows, behind the bytes of an element: the bytes of an index; size and stride of the
+dimension that is picked from; the elements of the output, over input, indices and output."""
+
+COUNT, OUTPUT, PARTS = range(HEADER + 1, HEADER + 4)
+"""Of operands one behind the other, behind the bytes of an element: how many there are, which
+operand is the output, and for each of PART_SIZE words: its first unit, how many it has, its first
+element in the output, and the space over it and the output."""
+PART_SIZE = 3 + space_size(2)
 
 FROM, TO, SPACE = range(HEADER, HEADER + 3)
 """Of a conversion: codes of the dtypes, and the space over both."""
@@ -92,6 +112,41 @@ def cut(node: Node) -> Program:
     source = Space(output.shape, (tuple(own),))
     program = _move(output, first if prod(output.shape) else 0, source)
     return program.fixed([x, output])
+
+
+def gather(node: Node) -> Program:
+    """Rows of x at the indices, in the place of an axis."""
+    x, indices = node.inputs
+    assert x is not None
+    assert indices is not None
+    output, axis = node.output, node.attributes["axis"] % x.rank
+    before, behind = range(axis), range(axis + 1, x.rank)
+    (length,), (step,) = sizes(0, [axis]), strides(0, [axis])
+    space = Space(
+        sizes(2, range(output.rank)),
+        (
+            (*strides(0, before), *(0,) * indices.rank, *strides(0, behind)),
+            (*(0,) * axis, *strides(1, range(indices.rank)), *(0,) * len(behind)),
+            strides(2, range(output.rank)),
+        ),
+    )
+    widths = [output.numpy_dtype.itemsize, indices.numpy_dtype.itemsize]
+    words: list[Item] = [*widths, length, step, space]
+    return Program("gather", words, units=space.sizes)
+
+
+def concat(node: Node) -> Program:
+    """Each operand goes to its own part of the output."""
+    output, axis = node.output, node.attributes["axis"] % node.output.rank
+    given = [layout for layout in node.inputs if layout is not None]
+    words: list[Item] = [output.numpy_dtype.itemsize, len(given), len(node.inputs)]
+    unit = place = 0
+    for layout in given:
+        size = prod(layout.shape)
+        own = Space(layout.shape, (layout.strides, output.strides))
+        words += [unit, size, place * output.strides[axis], own]
+        unit, place = unit + size, place + layout.shape[axis]
+    return Program("concat", words, units=[unit])
 
 
 def where(node: Node) -> Program:

@@ -115,6 +115,7 @@ LARGE: dict[str, tuple[tuple[tuple[int, ...] | None, ...], dict[str, Any]]] = {
     "reduce_max": (((70, 80, 90),), {"axes": (1,)}),
     "argmax": (((999, 300),), {"axis": 0}),
     "transpose": (((300, 40, 50),), {"perm": (2, 0, 1)}),
+    "concat": (((70, 900, 3), (70, 1, 3), (70, 0, 3), (70, 800, 3)), {"axis": 1}),
     "reshape": (((1000, 333),), {"shape": (333, 1000)}),
     "cast": (((600, 500),), {"dtype": "int32"}),
 }
@@ -428,6 +429,8 @@ LENGTHS: tuple[tuple[str, tuple[tuple[int | str, ...], ...], dict[str, Any]], ..
     ("matmul", ((2, "n", 6), (6, "n")), {}),
     ("matmul", (("n",), (3, "n", 5)), {}),
     ("matmul", ((3, 1, "n", 5), (2, 5, "n")), {}),
+    ("gather", (("n", 6), (2, 1)), {}),
+    ("gather", ((3, 7, 2), ("n", 2)), {"axis": 1}),
     ("linear", ((2, "n", 6), (5, 6), (5,)), {}),
     ("addmm", (("n", 1), ("n", 6), (6, 4)), {}),
 )
@@ -442,6 +445,7 @@ def test_lengths(ctx: wia.Context, prepared: list[str], case: Any) -> None:
         sample = Sample(
             shapes=tuple(tuple(n if size == "n" else size for size in shape) for shape in shapes),
             values=values,
+            fills=("normal", f"index{n if shapes[0][0] == 'n' else 7}") if name == "gather" else (),
         )
         operation = replace(BY_NAME[name], samples=(sample,))
         inputs, every, (expected,) = call(operation, sample, "float32")
@@ -456,3 +460,16 @@ def test_costs_are_those_of_each_length(ctx: wia.Context) -> None:
     with ctx.plan("relu", [x], [x]) as one, ctx.plan("relu", [longer], [longer]) as other:
         assert (one._info().flops, other._info().flops) == (12, 200)
         assert (one._info().bytes, other._info().bytes) == (2 * 48, 2 * 800)
+
+
+def test_rows_that_are_not_there(ctx: wia.Context) -> None:
+    """From one chunk and from many; indices below 0 count from the end."""
+    for count in (4, 1 << 17):
+        x, indices = ctx.tensor(np.arange(6, dtype="f").reshape(3, 2)), np.zeros(count, np.int64)
+        for index, good in ((2, True), (-3, True), (3, False), (-4, False)):
+            indices[-1] = index
+            if good:
+                assert ctx.gather(x, ctx.tensor(indices)).numpy()[-1, 1] == 2 * (index % 3) + 1
+                continue
+            with pytest.raises(wia.InvalidArgumentError):
+                ctx.gather(x, ctx.tensor(indices))
