@@ -126,13 +126,24 @@ def _dispatch() -> list[Measurement]:
         ("plan", "`wia_execute_plan`", 25.0),
         ("call", "`wia_<op>`, kernel in the cache", 40.0),
     )
-    return [
+    tracing = Measurement(
+        "`wia_execute_plan` while it is traced, two events",
+        "dispatch",
+        "trace",
+        "on",
+        "off",
+        "the same, not traced",
+        Judge.OVER,
+        200.0,
+    )
+    calls = [
         Measurement(
             f"{what}, {text}", "dispatch", op, variant, "direct", "direct call", Judge.OVER, budget
         )
         for variant, what, budget in ways
         for op, text in WORKS.items()
     ]
+    return [*calls, tracing]
 
 
 def _streams() -> list[Measurement]:

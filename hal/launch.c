@@ -98,6 +98,22 @@ static inline wia_status_t finish(const wia__plan_t *plan, const char *name, wia
   return status;
 }
 
+static inline wia_status_t call_kernel(wia__plan_t *plan, wia_kernel_args_t *args) {
+  return plan->plain ? plan->kernel.fn(plan->kernel.state, args) : call_with_care(plan, args);
+}
+
+/* Apart, so that a launch that isn't traced keeps nothing for it. */
+static __attribute__((noinline)) wia_status_t call_traced(wia__plan_t *plan,
+                                                          wia_kernel_args_t *args) {
+  const int64_t begin_ns = wia__trace_now();
+  const wia_status_t status = call_kernel(plan, args);
+  if (plan->steps)
+    wia__end_span(WIA_PROFILE_GROUP, begin_ns, plan->kernel.name, plan->device->id, -1, 0);
+  else
+    wia__end_span(WIA_PROFILE_KERNEL, begin_ns, plan->name, plan->device->id, -1, 0);
+  return status;
+}
+
 static inline wia_status_t launch_operands(wia__plan_t *plan, const char *name,
                                            const wia_operand_t *operands,
                                            const wia_scalar_t *scalars) {
@@ -107,12 +123,8 @@ static inline wia_status_t launch_operands(wia__plan_t *plan, const char *name,
   args.operands = operands;
   args.scalars = scalars;
   args.out_error = &error;
-  const int64_t begin_ns = wia__begin_span();
   const wia_status_t status =
-      plan->plain ? plan->kernel.fn(plan->kernel.state, &args) : call_with_care(plan, &args);
-  if (__builtin_expect(begin_ns != 0, 0))
-    wia__end_span(plan->steps ? WIA_PROFILE_GROUP : WIA_PROFILE_KERNEL, begin_ns,
-                  plan->steps ? plan->kernel.name : plan->name, plan->device->id, -1, 0);
+      wia__is_tracing() ? call_traced(plan, &args) : call_kernel(plan, &args);
   return finish(plan, name, &error, status);
 }
 

@@ -1,5 +1,5 @@
 /* dispatch DEVICE: what a call costs beside its kernel, which is also called directly, on the same
- * memory. */
+ * memory; and what tracing adds to it. */
 #include <stdio.h>
 
 #include "work.h"
@@ -50,9 +50,40 @@ static void measure_calls(const char *group, const char *device, work_op_t op) {
   end_work(&call.work);
 }
 
+/* The nanoseconds of a call, which is two events where it is traced. The ring is warm. */
+enum { TRACED_CALLS = 1000 };
+
+static double turn_plain(void *context) {
+  const int64_t begin_ns = now_ns();
+  repeat_plan(context, TRACED_CALLS);
+  return (double)(now_ns() - begin_ns) / TRACED_CALLS;
+}
+
+static double turn_traced(void *context) {
+  wia_profiling_config_t config = WIA_PROFILING_CONFIG_INIT;
+  config.event_capacity = 1024;
+  wia_profiling_session_t *session = NULL;
+  REQUIRE(wia_start_profiling(NULL, &config, &session));
+  repeat_plan(context, TRACED_CALLS);
+  const double time_ns = turn_plain(context);
+  REQUIRE(wia_destroy_profiling_session(session));
+  return time_ns;
+}
+
+static void measure_tracing(const char *device) {
+  static call_t call;
+  make_work(&call.work, device, WORK_ADD);
+  call.plan = make_plan(&call.work);
+  const variant_t variants[] = {{"off", &call, NULL, turn_plain}, {"on", &call, NULL, turn_traced}};
+  measure("trace", kernel_name(&call.work), variants, sizeof variants / sizeof *variants);
+  REQUIRE(wia_destroy_plan(call.plan));
+  end_work(&call.work);
+}
+
 int main(int argc, char **argv) {
   require_true(argc == 2, "usage: dispatch DEVICE");
   measure_calls("add", argv[1], WORK_ADD);
   measure_calls("matmul", argv[1], WORK_MATMUL);
+  measure_tracing(argv[1]);
   return 0;
 }
