@@ -78,6 +78,22 @@ def test_structs_have_no_hidden_padding(abi: list[tuple[str, ...]]) -> None:
     assert sizes == ends
 
 
+def test_library_exports_what_the_headers_declare() -> None:
+    """And beside it only wia__ names, which are the bridge's."""
+    declared = {
+        node.name
+        for node in declarations("wia_driver.h") + declarations("wia.h")
+        if isinstance(node, c_ast.Decl)
+        and isinstance(node.type, c_ast.FuncDecl)
+        and node.name.startswith("wia_")
+    }
+    (library,) = prefix().rglob("libwia.so.0")
+    command = ["nm", "-D", "--defined-only", str(library)]
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    exported = {line.split()[-1].partition("@")[0] for line in output.splitlines()}
+    assert {name for name in exported if not name.startswith("wia__")} == declared
+
+
 @pytest.fixture(scope="module")
 def abi(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, ...]]:
     """The lines that a C program prints which is made from the headers."""
