@@ -255,6 +255,11 @@ def fuzz() -> None:
     run(sys.executable, "tests/fuzz", "--seconds", "60")
 
 
+def coverage() -> None:
+    """Show how much of hal/ the C tests and fuzzers run; no share fails the step."""
+    print("\n" + run(sys.executable, "tests/c_coverage.py"), flush=True)
+
+
 def run_benchmarks() -> None:
     """Measure the budgets; the table is shown, and no time fails the step."""
     print(
@@ -282,6 +287,7 @@ EXTRA: dict[str, Step] = {
     "models": trained_models,
     "mutants": try_mutants,
     "fuzz": fuzz,
+    "coverage": coverage,
     "benchmarks": run_benchmarks,
 }
 LIVE = ("python",)

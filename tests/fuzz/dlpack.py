@@ -56,8 +56,9 @@ class Case:
         self.is_wrong = False  # in itself: there has to be an error
         self._fill_in()
         if pick.random() < 0.7:
-            for _ in range(pick.choice((1, 1, 2, 3))):
-                pick.choice(CHANGES)(self)
+            # Each once and in their order: none puts right what another made wrong.
+            for index in sorted(pick.sample(range(len(CHANGES)), pick.choice((1, 1, 2, 3)))):
+                CHANGES[index](self)
         name = NAMES[self.versioned]
         if pick.random() < 0.05:
             name = pick.choice(OTHER_NAMES)
