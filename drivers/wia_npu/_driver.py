@@ -20,7 +20,7 @@ from wia.driver import (
     ReservedMemory,
     kernel,
 )
-from wia_npu import _compiler, _elements, _images, _layers, _moves, _norms, _products, _rows
+from wia_npu import _compiler, _elements, _images, _layers, _moves, _norms, _pads, _products, _rows
 from wia_npu._words import Program
 
 __all__ = ["NpuDriver"]
@@ -136,6 +136,11 @@ class NpuDriver(Driver):
     def prepare_concat(self, node: Node) -> NativeKernel:
         """One behind the other."""
         return self._kernel(node, _moves.concat(node))
+
+    @kernel("pad", dtypes=FLOAT32)
+    def prepare_pad(self, node: Node) -> NativeKernel:
+        """Elements around others."""
+        return self._kernel(node, _pads.pad(node))
 
     @kernel("slice", dtypes=ANY)
     def prepare_slice(self, node: Node) -> NativeKernel:

@@ -429,6 +429,8 @@ LENGTHS: tuple[tuple[str, tuple[tuple[int | str, ...], ...], dict[str, Any]], ..
     ("matmul", ((2, "n", 6), (6, "n")), {}),
     ("matmul", (("n",), (3, "n", 5)), {}),
     ("matmul", ((3, 1, "n", 5), (2, 5, "n")), {}),
+    ("pad", ((2, "n"),), {"pads": (1, 2, 0, -1), "value": 3.0}),
+    ("pad", (("n", "n"),), {"pads": (4, 0, 3, 1), "mode": 1}),
     ("gather", (("n", 6), (2, 1)), {}),
     ("gather", ((3, 7, 2), ("n", 2)), {"axis": 1}),
     ("linear", ((2, "n", 6), (5, 6), (5,)), {}),
