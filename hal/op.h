@@ -9,7 +9,8 @@
 enum {
   WIA__MAX_WORDS = 64, /* attribute words of one operation */
   WIA__MAX_SCALARS = 32,
-  WIA__FIELD_NONE = 0, /* not in the config struct */
+  WIA__MAX_CONFIG_SIZE = 512, /* bytes of a config struct; ops_table.c asserts it of each */
+  WIA__FIELD_NONE = 0,        /* not in the config struct */
   WIA__FIELD_U32 = 1,
   WIA__FIELD_I32 = 2,
   WIA__FIELD_I64 = 3,

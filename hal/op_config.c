@@ -9,8 +9,6 @@
 #include "object.h"
 #include "op.h"
 
-enum { MAX_CONFIG_SIZE = 256 };
-
 static bool is_dtype(const wia__attribute_spec_t *spec) {
   return spec->type == WIA_ATTRIBUTE_DTYPE;
 }
@@ -135,8 +133,8 @@ wia_status_t wia__words_of_config(const wia__op_t *op, const void *config, wia_s
                                   wia_scalar_t *scalars) {
   copy_defaults(op, words, scalars);
   if (!config) return WIA_STATUS_OK;
-  assert(op->config_size && op->config_size <= MAX_CONFIG_SIZE);
-  _Alignas(8) unsigned char bytes[MAX_CONFIG_SIZE] = {0};
+  assert(op->config_size && op->config_size <= WIA__MAX_CONFIG_SIZE);
+  _Alignas(8) unsigned char bytes[WIA__MAX_CONFIG_SIZE] = {0};
   write_defaults(op, bytes);
   wia_status_t status =
       wia__read_struct(config, bytes, op->config_size, op->config_first_size, op->config_init);

@@ -35,6 +35,7 @@ def make(operations: tuple[Operation, ...]) -> str:
     parts = [_TOP]
     for operation in operations:
         parts.append(_tables(operation))
+    parts.append("".join(map(_config_check, sorted({o.config for o in operations if o.config}))))
     entries = ",\n".join(_entry(operation) for operation in operations)
     parts.append(f"const wia__op_t wia__ops[] = {{\n{entries},\n}};\n")
     parts.append(f"const uint32_t wia__op_count = {len(operations)};\n")
@@ -158,6 +159,11 @@ def _words(item: Attribute) -> list[float]:
         return [_NOT_GIVEN, *([0] * item.length)]
     values = list(default) if isinstance(default, tuple) else []
     return [len(values), *values, *([0] * (item.length - len(values)))]
+
+
+def _config_check(config: str) -> str:
+    """The core reads config structs into room of that size."""
+    return f'_Static_assert(sizeof({config}) <= WIA__MAX_CONFIG_SIZE, "{config}");\n'
 
 
 def _entry(operation: Operation) -> str:

@@ -118,16 +118,28 @@ def arguments(name: str, replaced: int, value: Any, valid: dict[str, Any]) -> li
         given[1:4] = [ffi.cast("void *", address + 4 * i) for i in range(3)]
         dims = given[4]
         dims.dtype, dims.m, dims.n, dims.k = lib.WIA_FLOAT32, 1, 1, 1
-    elif name == "wia_concat":
+    elif name in ("wia_concat", "wia_einsum", "wia_stack"):
         given[1:3] = [operands, 1]
-    elif name in ("wia_avg_pool2d", "wia_max_pool2d"):
-        given[3].kernel = [1, 1]
+    for own, kind in zip(given, kinds, strict=True):
+        if kind.cname.endswith("_config_t *"):
+            for field, needed in NEEDED.get(name.removesuffix("_gradient"), {}).items():
+                setattr(own, field, needed)
     given[replaced] = ffi.cast(kinds[replaced], value)
     KEPT[:] = [operands, given]
     return given
 
 
 KEPT: list[Any] = []
+NEEDED: dict[str, dict[str, Any]] = {
+    "wia_avg_pool2d": {"kernel": [1, 1]},
+    "wia_max_pool2d": {"kernel": [1, 1]},
+    "wia_max_roi_pool": {"height": 1, "width": 1},
+    "wia_roi_align": {"height": 1, "width": 1},
+    "wia_mel_weight_matrix": {"bins": 1, "dft_length": 1, "sample_rate": 1},
+    "wia_multinomial": {"count": 1},
+    "wia_einsum": {"equation_length": 1, "equation": [ord("i")]},
+}
+"""Fields of config structs that zeros are refused in."""
 
 
 def blank(kind: Any) -> Any:
@@ -227,11 +239,13 @@ def test_closing_twice_is_fine() -> None:
         tensor.numpy()
 
 
-# Their last pointer is a config, a context or a text.
+# Their last pointer is a config, a context, a text or what they destroy.
 WITHOUT_OUTPUT = {
     "wia_allocate_memory",
     "wia_call_on_event",
     "wia_create_stream_with_config",
+    "wia_destroy_profile_report",
+    "wia_destroy_profiling_session",
     "wia_enqueue_host_function",
     "wia_signal_event",
 }
