@@ -146,6 +146,10 @@ def blank(kind: Any) -> Any:
     """Zero, or a pointer to 64 zeroed items; structs have their size."""
     if kind.kind != "pointer":
         return 0
+    try:
+        ffi.sizeof(kind.item)
+    except (ValueError, ffi.error):
+        return NULL  # a handle; cffi ends the process when it is asked for the fields of such
     fields = dict(kind.item.fields or ()) if kind.item.kind == "struct" else {}
     if kind.item.kind == "void" or (kind.item.kind == "struct" and not fields):
         return NULL
@@ -239,7 +243,7 @@ def test_closing_twice_is_fine() -> None:
         tensor.numpy()
 
 
-# Their last pointer is a config, a context, a text or what they destroy.
+# Their last pointer is a config, a context, a text, data of the caller or what they destroy.
 WITHOUT_OUTPUT = {
     "wia_allocate_memory",
     "wia_call_on_event",
@@ -247,6 +251,7 @@ WITHOUT_OUTPUT = {
     "wia_destroy_profile_report",
     "wia_destroy_profiling_session",
     "wia_enqueue_host_function",
+    "wia_set_log_callback",
     "wia_signal_event",
 }
 OUTPUTS = [
