@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import random
 from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -26,6 +27,8 @@ HANDLES = {
         ("wia_event_t *", lib.wia_destroy_event),
         ("wia_plan_t *", lib.wia_destroy_plan),
         ("wia_tensor_t", lib.wia_destroy_tensor),
+        ("wia_profiling_session_t *", lib.wia_destroy_profiling_session),
+        ("wia_profiling_report_t *", lib.wia_destroy_profile_report),
     )
 }
 # Writes nothing, starts nothing, or answers with texts.
@@ -160,6 +163,27 @@ def blank(kind: Any) -> Any:
     return ffi.new(f"{kind.item.cname}[64]")
 
 
+class Handle:
+    """A handle that Python has no object for."""
+
+    def __init__(self, kind: str, make: Callable[..., int], *arguments: Any) -> None:
+        self.kind = ffi.typeof(f"{kind} *").cname
+        out = ffi.new(f"{kind} **")
+        assert make(*arguments, out) == 0
+        self._handle = out[0]
+
+    def close(self) -> None:
+        assert HANDLES[self.kind](self._handle) == 0
+
+
+def new_session() -> Handle:
+    return Handle("wia_profiling_session_t", lib.wia_start_profiling, NULL, NULL)
+
+
+def new_report() -> Handle:
+    return Handle("wia_profiling_report_t", lib.wia_stop_profiling, new_session()._handle)
+
+
 @pytest.fixture(scope="module")
 def valid() -> Any:
     """A good handle of each type, and one of each that is destroyed."""
@@ -170,8 +194,12 @@ def valid() -> Any:
     ):
         tensor = ctx.zeros(3)
         event.record(stream)
-        with ctx.plan("relu", [tensor], [tensor]) as plan:
-            objects = (ctx, stream, event, plan, tensor)
+        with (
+            ctx.plan("relu", [tensor], [tensor]) as plan,
+            closing(new_session()) as session,
+            closing(new_report()) as report,
+        ):
+            objects: tuple[Any, ...] = (ctx, stream, event, plan, tensor, session, report)
             yield {ffi.typeof(o._handle).cname: o._handle for o in objects}, tensor
 
 
@@ -212,6 +240,8 @@ def test_destroyed_handles(kind: str, valid: Any) -> None:
         ffi.typeof("wia_event_t *").cname: lambda: wia.Event(ctx),
         ffi.typeof("wia_plan_t *").cname: lambda: ctx.plan("relu", [tensor], [tensor]),
         ffi.typeof("wia_tensor_t").cname: lambda: tensor[:],
+        ffi.typeof("wia_profiling_session_t *").cname: new_session,
+        ffi.typeof("wia_profiling_report_t *").cname: new_report,
     }
     resource = makers[kind]()
     handle = ffi.cast(kind, resource._handle)
@@ -251,6 +281,7 @@ WITHOUT_OUTPUT = {
     "wia_destroy_profile_report",
     "wia_destroy_profiling_session",
     "wia_enqueue_host_function",
+    "wia_save_profile_report",
     "wia_set_log_callback",
     "wia_signal_event",
 }
