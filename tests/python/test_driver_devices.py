@@ -172,7 +172,7 @@ def test_groups_reach_the_driver() -> None:
 
 
 def test_options_and_log(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("WIA_OPTIONED_SPEED", "11")
 
@@ -184,7 +184,7 @@ def test_options_and_log(
 
     wia.register_driver(Optioned)
     wia.Context("optioned").close()
-    assert "warning: optioned: speed 11, colour None" in capfd.readouterr().err
+    assert ("wia.driver.optioned", 30, "speed 11, colour None") in caplog.record_tuples
 
 
 def test_links() -> None:

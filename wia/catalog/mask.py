@@ -165,7 +165,9 @@ DROPOUT = Operation(
     ),
     standard=Standard(name="Dropout", opset=22, note="training_mode 1; other random numbers"),
     scalars=(
-        Scalar(name="ratio", summary="The part that becomes 0, below 1.", default=0.5),
+        Scalar(
+            name="ratio", summary="The part that becomes 0, below 1.", default=0.5, another=0.25
+        ),
         Scalar(name="seed", summary="Which random numbers.", default=0.0),
         Scalar(name="offset", summary="Blocks of them to leave out.", default=0.0),
     ),

@@ -213,8 +213,12 @@ _RATE = Scalar(name="rate", summary="The learning rate.", default=0.001)
 _DECAY = Scalar(name="decay", summary="The weight decay.", default=0.0)
 _EPSILON = Scalar(name="epsilon", summary="Added to the divisor.", default=1e-8)
 _BETAS = (
-    Scalar(name="beta1", summary="How much of the mean of gradients stays.", default=0.9),
-    Scalar(name="beta2", summary="How much of the mean of squares stays.", default=0.999),
+    Scalar(
+        name="beta1", summary="How much of the mean of gradients stays.", default=0.9, another=0.5
+    ),
+    Scalar(
+        name="beta2", summary="How much of the mean of squares stays.", default=0.999, another=0.75
+    ),
 )
 _STEP = Scalar(name="step", summary="The number of this step, from 1.", default=1.0)
 _MEAN = {
@@ -310,7 +314,12 @@ RMSPROP_STEP = _step(
     {"square": "The running mean of squared gradients; 0 at the begin."},
     (
         Scalar(name="rate", summary="The learning rate.", default=0.01),
-        Scalar(name="alpha", summary="How much of the mean of squares stays.", default=0.99),
+        Scalar(
+            name="alpha",
+            summary="How much of the mean of squares stays.",
+            default=0.99,
+            another=0.5,
+        ),
         _EPSILON,
         _DECAY,
     ),
