@@ -171,9 +171,7 @@ def test_groups_reach_the_driver() -> None:
     assert (group.candidate, group.workspace_limit, group.reduced_precision) == ("", 0, False)
 
 
-def test_options_and_log(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_options_and_log(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.setenv("WIA_OPTIONED_SPEED", "11")
 
     class Optioned(Driver):
