@@ -93,8 +93,8 @@ def test_inspect_counts_without_computing(layers: str, capsys: pytest.CaptureFix
     assert found["nodes"] == 6
     assert found["operations"] == {"matmul float32": 1, "relu float32": 1}
     assert found["flops"] == 2 * 2 * 3 * 1e6 + 2e6
-    assert found["peak_bytes"] == 2 * 2 * 4 * 1e6
-    assert (found["parameters"], found["parameter_bytes"]) == (6 + 4, 24 + 32)
+    assert found["peak_size"] == 2 * 2 * 4 * 1e6
+    assert (found["parameters"], found["parameter_size"]) == (6 + 4, 24 + 32)
     assert found["devices"]["reference:0"] == 2
     assert found["devices"]["null:0"] == 1
     assert found["missing"] == []

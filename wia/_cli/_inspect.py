@@ -67,9 +67,9 @@ def _run(options: argparse.Namespace) -> int:
     fields = {
         "format": f"IR {found.ir_version}; opsets "
         + ", ".join(f"{domain} {version}" for domain, version in found.opsets.items()),
-        "parameters": f"{found.parameters:,} ({size_text(found.parameter_bytes)})",
-        "arithmetic": f"{found.flops / 1e9:.3f} Gflop, {size_text(int(found.bytes))} moved",
-        "memory": f"{size_text(found.peak_bytes)} at most beside the parameters",
+        "parameters": f"{found.parameters:,} ({size_text(found.parameter_size)})",
+        "arithmetic": f"{found.flops / 1e9:.3f} Gflop, {size_text(int(found.moved_size))} moved",
+        "memory": f"{size_text(found.peak_size)} at most beside the parameters",
         "nodes": f"{found.nodes}, which call {total} operations",
     }
     for side, infos in (("input", found.inputs), ("output", found.outputs)):

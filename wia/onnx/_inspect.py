@@ -36,7 +36,7 @@ class Inspection(NamedTuple):
 
     ``operators`` are ONNX's, those of graphs in nodes too; ``missing`` those that have neither a
     lowering nor a body. ``operations`` are the catalog's, by name and dtype. ``flops`` and
-    ``bytes`` are those of one run; ``peak_bytes`` what values take at once at most, beside the
+    ``bytes`` are those of one run; ``peak_size`` what values take at once at most, beside the
     parameters. ``devices`` has the operations, of all, that each device has kernels for.
     ``stopped`` says why the numbers are those of a part of the model only, where what follows
     depends on values.
@@ -52,11 +52,11 @@ class Inspection(NamedTuple):
     operators: Mapping[str, int]
     missing: tuple[str, ...]
     parameters: int
-    parameter_bytes: int
+    parameter_size: int
     operations: Mapping[str, int]
     flops: float
-    bytes: float
-    peak_bytes: int
+    moved_size: float
+    peak_size: int
     devices: Mapping[str, int]
     stopped: str
 
@@ -95,11 +95,11 @@ def inspect(source: Any, shapes: Mapping[str, Sequence[int]] | None = None) -> I
         operators=dict(sorted(operators.items())),
         missing=_missing(model),
         parameters=sum(array.size for array in constants),
-        parameter_bytes=sum(array.nbytes for array in constants),
+        parameter_size=sum(array.nbytes for array in constants),
         operations={f"{n} {d}": c for (n, d), c in sorted(placer.used.items())},
         flops=placer.flops,
-        bytes=placer.bytes,
-        peak_bytes=placer.peak,
+        moved_size=placer.moved_size,
+        peak_size=placer.peak,
         devices=_devices(placer.used),
         stopped=stopped,
     )
@@ -112,7 +112,7 @@ class _DryPlacer(Placer):
         super().__init__(device, apart=True)
         self.used: Counter[tuple[str, str]] = Counter()
         self.flops = 0.0
-        self.bytes = 0.0
+        self.moved_size = 0.0
         self.peak = 0
         self._live = 0
 
@@ -141,7 +141,7 @@ class _DryPlacer(Placer):
         sizes = [0 if t is None else t.dtype.itemsize for t in operands]
         flops, moved = cost(entry, shapes, sizes, {**entry.defaults(), **attributes})
         self.flops += flops
-        self.bytes += moved
+        self.moved_size += moved
         lead = made[0] if not inputs or inputs[0] is None else inputs[0]
         self.used[entry.name, lead.dtype.name] += 1
         for tensor, (shape, code) in zip(made, described, strict=True):
