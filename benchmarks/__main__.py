@@ -6,6 +6,7 @@ A budget that is missed is shown, and is no failure: times are not asserted.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import sys
 from pathlib import Path
 
@@ -50,6 +51,9 @@ def main() -> None:
     )
     add("--draw", action="store_true", help="measure nothing: write the last run's page again")
     options = parser.parse_args()
+    output = options.output or (None if options.only else root / "docs")
+    if output is not None and importlib.util.find_spec("matplotlib") is None:
+        parser.error("the page needs matplotlib: pip install 'wia[bench]'")
     samples = options.build / "samples.json"
     if options.draw:
         results = Results.load(samples)
@@ -64,7 +68,6 @@ def main() -> None:
         )
         results.save(samples)
     text = page(results)
-    output = options.output or (None if options.only else root / "docs")
     if output is not None:
         folder = output / "benchmarks"
         folder.mkdir(parents=True, exist_ok=True)

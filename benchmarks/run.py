@@ -41,9 +41,9 @@ def _start(build: Path, device: str) -> list[str]:
 
 PROGRAMS = {
     "dispatch": _c_program("dispatch", ALL),
-    "stream": _c_program("stream", NATIVE),
+    "stream": _c_program("stream", ALL),
     "memory": _c_program("memory", ALL),
-    "threads": _c_program("threads", NATIVE),
+    "threads": _c_program("threads", ALL),
     "calls": Program(
         lambda _, device: [sys.executable, str(HERE / "calls.py"), device],
         ALL,

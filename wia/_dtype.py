@@ -18,6 +18,8 @@ NAMES: dict[int, str] = {
 }
 CODES: dict[str, int] = {name: code for code, name in NAMES.items()}
 BITS: dict[int, int] = {code: lib.wia_get_dtype_bits(code) for code in NAMES}
+_found = dict[object, int](CODES.items())
+"""What dtype_code() has answered: names, and what else was given."""
 
 
 @cache
@@ -42,8 +44,17 @@ def dtype_code(dtype: object) -> int:
     Raises InvalidArgumentError for a dtype that WIA doesn't have, ArgumentTypeError for what is no
     dtype at all.
     """
-    if isinstance(dtype, str) and dtype in CODES:
-        return CODES[dtype]
+    try:
+        return _found[dtype]
+    except (KeyError, TypeError):  # TypeError: it can't be hashed
+        pass
+    code = _look_up(dtype)
+    if getattr(dtype, "__hash__", None):
+        _found[dtype] = code
+    return code
+
+
+def _look_up(dtype: object) -> int:
     import numpy as np
 
     try:

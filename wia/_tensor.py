@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
+from operator import index
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from wia import _transfer, _views
 from wia._dtype import numpy_dtype
@@ -310,12 +311,14 @@ class Tensor(Operators, Buffer):
 
 def shape_of(*shape: int | Sequence[int]) -> tuple[int, ...]:
     """A shape given as one sequence or as numbers."""
-    given: object = shape[0] if len(shape) == 1 else shape
-    if isinstance(given, SupportsIndex):
-        return (int(given.__index__()),)
+    given: Any = shape[0] if len(shape) == 1 else shape
     try:
-        return tuple([int(size.__index__()) for size in given])  # type: ignore[attr-defined]
-    except (AttributeError, TypeError):
+        return tuple([index(size) for size in given])
+    except TypeError:
+        pass  # not a sequence of integers: an integer, or wrong
+    try:
+        return (index(given),)
+    except TypeError:
         raise ArgumentTypeError(
             f"{given!r} was given as shape; expected an integer or a sequence of integers."
         ) from None

@@ -40,8 +40,11 @@ __all__ = [
 
 
 def _pointer(array: np.ndarray[Any, Any]) -> Any:
-    """Where an array's data begins; custom dtypes don't export the buffer protocol."""
-    return ffi.cast("void *", array.__array_interface__["data"][0])
+    """Where an array's data begins."""
+    try:
+        return ffi.from_buffer(array)
+    except ValueError:  # of a custom dtype, which the buffer protocol can't say
+        return ffi.cast("void *", array.__array_interface__["data"][0])
 
 
 def as_array(value: object, code: int | None) -> tuple[np.ndarray[Any, Any], int]:
@@ -51,6 +54,10 @@ def as_array(value: object, code: int | None) -> tuple[np.ndarray[Any, Any], int
     """
     import numpy as np
 
+    if type(value) is np.ndarray and value.flags.c_contiguous:  # most are good as they are
+        found = _dtype.dtype_code(value.dtype)
+        if code in (None, found) and value.dtype.isnative:
+            return value, found
     is_array = isinstance(value, np.ndarray | np.generic) or hasattr(value, "__array__")
     try:
         if code is None or is_array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from types import EllipsisType
 from typing import NamedTuple
 
@@ -22,6 +23,7 @@ class View(NamedTuple):
     strides: Shape
 
 
+@lru_cache(4096)
 def row_major(shape: Shape) -> Shape:
     """The strides of a tensor without gaps."""
     strides = [1] * len(shape)
