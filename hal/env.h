@@ -20,7 +20,8 @@
   X(DRIVER_TIMEOUT, "WIA_DRIVER_TIMEOUT", "30", 1, 86400,                                          \
     "Seconds that a driver may take to register before it is given up.")                           \
   X(LAYERS, "WIA_LAYERS", "", 0, 0,                                                                \
-    "Layers that are on for the whole process: trace, which writes WIA_TRACE_FILE at exit.")       \
+    "Comma-separated layers that are on from the start: trace, which writes WIA_TRACE_FILE at "    \
+    "exit.")                                                                                       \
   X(LIBPYTHON, "WIA_LIBPYTHON", "", 0, 0,                                                          \
     "Path of the Python library that a C program loads for Python drivers.")                       \
   X(LOG, "WIA_LOG", "warning", 0, 0,                                                               \

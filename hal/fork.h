@@ -29,6 +29,7 @@ void wia__fork_objects(wia__fork_t stage);
 void wia__fork_texts(wia__fork_t stage);
 void wia__fork_environment(wia__fork_t stage);
 void wia__fork_log(wia__fork_t stage);
+void wia__fork_layers(wia__fork_t stage);
 void wia__fork_trace(wia__fork_t stage);
 void wia__fork_profile(wia__fork_t stage);
 

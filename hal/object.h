@@ -103,10 +103,10 @@ void wia__rejoin(wia__thread_t *self);
   const char *wia__outer = wia__self->function;                                                    \
   wia__enter(__func__);                                                                            \
   wia__frame_t wia__frame;                                                                         \
-  const bool wia__traced = wia__is_tracing();                                                      \
-  if (wia__traced) wia__begin_call(&wia__frame);                                                   \
+  const uint32_t wia__layered = wia__layers_on();                                                  \
+  if (wia__layered) wia__begin_call(&wia__frame);                                                  \
   const wia_status_t wia__status = (expression);                                                   \
-  if (__builtin_expect(wia__traced, 0)) wia__end_call(&wia__frame, __func__);                      \
+  if (__builtin_expect(wia__layered, 0)) wia__end_call(&wia__frame, __func__);                     \
   wia__exit(wia__self);                                                                            \
   wia__self->function = wia__outer;                                                                \
   return wia__status

@@ -292,7 +292,7 @@ WIA_API wia_status_t wia_destroy_profile_report(wia_profiling_report_t *report) 
 
 /* -- the whole process ------------------------------------------------------------------------- */
 
-static session_t *process_session; /* of WIA_LAYERS */
+static _Atomic(session_t *) process_session; /* of the layer trace */
 
 /* "%p" in the name stands for the process, so that those that one starts don't share a file. */
 static bool name_file(char out_path[PATH_SIZE]) {
@@ -303,38 +303,43 @@ static bool name_file(char out_path[PATH_SIZE]) {
   return length >= 0 && length < PATH_SIZE;
 }
 
-static void write_at_exit(void) {
-  session_t *session = process_session;
-  process_session = NULL;
-  if (!session) return;
+wia_status_t wia__stop_trace(void) {
+  session_t *session = atomic_exchange(&process_session, NULL);
+  if (!session) return WIA_STATUS_OK;
   char path[PATH_SIZE];
-  wia__thread_t *self = wia__enter("WIA_LAYERS");
   wia__report_t *report = NULL;
   wia_status_t status = name_file(path) ? close_session(session, &report)
                                         : wia__fail(WIA_STATUS_INVALID_ARGUMENT,
                                                     "WIA_TRACE_FILE is too long for a path");
   if (!status) status = wia__write_report(report, path);
+  if (report) wia__release(&report->object);
+  wia__release(&session->object);
+  return status;
+}
+
+static void write_at_exit(void) {
+  wia__thread_t *self = wia__enter("WIA_LAYERS");
+  const wia_status_t status = wia__stop_trace();
   if (status)
     wia__log(WIA__LOG_ENVIRONMENT, WIA_LOG_WARNING, NULL, "the trace was not written: %s",
              self->last.message ? self->last.message : wia_get_status_text(status));
-  if (report) wia__release(&report->object);
-  wia__release(&session->object);
   wia__exit(self);
 }
 
-__attribute__((constructor)) static void start_layers(void) {
-  const char *layers = wia__env_text(WIA__ENV_LAYERS);
-  if (layers[0] == '\0') return;
-  if (strcmp(layers, "trace") != 0) {
-    wia__log(WIA__LOG_ENVIRONMENT, WIA_LOG_WARNING, NULL,
-             "WIA_LAYERS is \"%.200s\"; expected trace, or nothing; no layer is on", layers);
-    return;
-  }
+static void register_exit(void) { atexit(write_at_exit); }
+
+wia_status_t wia__start_trace(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
   const wia_profiling_config_t config = WIA_PROFILING_CONFIG_INIT;
-  if (make_session(-1, &config, &process_session) == WIA_STATUS_OK) atexit(write_at_exit);
+  session_t *session = NULL;
+  const wia_status_t status = make_session(-1, &config, &session);
+  if (status) return status;
+  pthread_once(&once, register_exit);
+  atomic_store(&process_session, session);
+  return WIA_STATUS_OK;
 }
 
 /* The file is the parent's to write. */
 void wia__fork_profile(wia__fork_t stage) {
-  if (stage == WIA__FORK_CHILD) process_session = NULL;
+  if (stage == WIA__FORK_CHILD) atomic_store(&process_session, NULL);
 }

@@ -17,4 +17,8 @@ typedef struct wia__report_t {
  * place of path. */
 wia_status_t wia__write_report(const wia__report_t *report, const char *path);
 
+/* The layer trace: a session of the whole process, which is written at its end or at exit. */
+wia_status_t wia__start_trace(void);
+wia_status_t wia__stop_trace(void);
+
 #endif

@@ -292,10 +292,10 @@ wia_status_t wia__run(const char *function, wia_context_t *context, const wia__o
   const char *outer = self->function;
   wia__enter(function);
   wia__frame_t frame;
-  const bool traced = wia__is_tracing();
-  if (traced) wia__begin_call(&frame);
+  const uint32_t layered = wia__layers_on();
+  if (layered) wia__begin_call(&frame);
   const wia_status_t status = config ? run_configured(&call, config) : wia__run_call(&call);
-  if (__builtin_expect(traced, 0)) wia__end_call(&frame, function);
+  if (__builtin_expect(layered, 0)) wia__end_call(&frame, function);
   wia__exit(self);
   self->function = outer;
   return status;

@@ -29,10 +29,11 @@ struct wia__ring_t {
   range_t ranges[MAX_RANGES];
 };
 
-_Atomic uint32_t wia__tracing;
+_Atomic uint32_t wia__layers;
 
-/* Guards the list, and is taken before the rings' own. */
+/* Guards the list and the number of sessions, and is taken before the rings' own. */
 static pthread_mutex_t rings_mutex = PTHREAD_MUTEX_INITIALIZER;
+static uint32_t session_count; /* the layer's bit is set while there are any */
 static wia__ring_t *rings;
 static uint32_t ring_count;
 static _Atomic uint32_t ring_capacity;
@@ -114,13 +115,13 @@ void wia__begin_call(wia__frame_t *frame) {
   trace->correlation = (uint64_t)(self->number + 1) << THREAD_SHIFT | ++trace->call_count;
   trace->stream = 0;
   trace->device = -1;
-  frame->begin_ns = wia__now_ns();
+  frame->begin_ns = wia__begin_span();
 }
 
 /* The ranges may have changed meanwhile, so range stays. */
 void wia__end_call(const wia__frame_t *frame, const char *name) {
   wia__trace_t *trace = &wia__thread()->trace;
-  wia__end_span(WIA_PROFILE_CALL, frame->begin_ns, name, trace->device, -1, 0);
+  if (frame->begin_ns) wia__end_span(WIA_PROFILE_CALL, frame->begin_ns, name, trace->device, -1, 0);
   trace->correlation = frame->outer.correlation;
   trace->stream = frame->outer.stream;
   trace->device = frame->outer.device;
@@ -244,9 +245,9 @@ bool wia__open_window(wia__window_t *window, uint32_t capacity) {
       window->marks[ring->index] = ring->written;
       pthread_mutex_unlock(&ring->mutex);
     }
-    if (!atomic_load(&wia__tracing)) atomic_store(&ring_capacity, capacity);
+    if (!session_count) atomic_store(&ring_capacity, capacity);
     window->begin_ns = wia__now_ns();
-    atomic_fetch_add(&wia__tracing, 1);
+    if (session_count++ == 0) wia__set_layer(WIA__LAYER_TRACE, true);
     done = true;
   }
   pthread_mutex_unlock(&rings_mutex);
@@ -317,7 +318,10 @@ static void free_events(void) {
 
 void wia__close_window(wia__window_t *window) {
   pthread_mutex_lock(&rings_mutex);
-  if (atomic_fetch_sub(&wia__tracing, 1) == 1) free_events();
+  if (--session_count == 0) {
+    wia__set_layer(WIA__LAYER_TRACE, false);
+    free_events();
+  }
   pthread_mutex_unlock(&rings_mutex);
   free(window->marks);
   window->marks = NULL;
@@ -332,7 +336,8 @@ void wia__fork_trace(wia__fork_t stage) {
   }
   for (wia__ring_t *ring = rings; ring; ring = ring->next) pthread_mutex_unlock(&ring->mutex);
   if (stage == WIA__FORK_CHILD) {
-    atomic_store(&wia__tracing, 0);
+    session_count = 0;
+    wia__set_layer(WIA__LAYER_TRACE, false);
     free_events();
     for (wia__ring_t *ring = rings; ring; ring = ring->next) ring->thread = 0;
   }

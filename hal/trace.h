@@ -5,11 +5,9 @@
 #ifndef WIA__TRACE_H
 #define WIA__TRACE_H
 
-#include <stdatomic.h>
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
+#include "layer.h"
 #include "wia/profile.h"
 
 typedef struct wia__ring_t wia__ring_t;
@@ -39,11 +37,8 @@ typedef struct wia__origin_t {
   int64_t submitted_ns; /* of work that a driver's own stream has: when it got it; 0: not traced */
 } wia__origin_t;
 
-extern _Atomic uint32_t wia__tracing; /* sessions that are going on */
-
-static inline bool wia__is_tracing(void) {
-  return __builtin_expect(atomic_load_explicit(&wia__tracing, memory_order_relaxed) != 0, 0);
-}
+/* Whether a session is going on. */
+static inline bool wia__is_tracing(void) { return (wia__layers_on() & WIA__LAYER_TRACE) != 0; }
 
 /* -- spans ----------------------------------------------------------------------------------- */
 
@@ -55,9 +50,9 @@ static inline int64_t wia__begin_span(void) { return wia__is_tracing() ? wia__tr
 void wia__end_span(int32_t kind, int64_t begin_ns, const char *name, int32_t device, int32_t peer,
                    uint64_t size);
 
-/* A call: puts aside what the thread was at, and brings it back. */
+/* A call while a layer is on: puts aside what the thread was at, and brings it back. */
 typedef struct wia__frame_t {
-  int64_t begin_ns;
+  int64_t begin_ns; /* 0: it is not traced */
   wia__trace_t outer;
 } wia__frame_t;
 void wia__begin_call(wia__frame_t *frame);

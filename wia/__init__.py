@@ -47,6 +47,7 @@ from wia._errors import (
 )
 from wia._event import Event
 from wia._group import Group, Value
+from wia._layer import EnabledLayer, LayerInfo, disable_layer, enable_layer, layers
 from wia._log import set_log_level
 from wia._plan import Plan
 from wia._profile import KernelTotal, Profile, ProfileEvent, annotate, profile
@@ -68,6 +69,7 @@ __all__ = [
     "Device",
     "DeviceFlag",
     "DeviceLostError",
+    "EnabledLayer",
     "Event",
     "FailedPreconditionError",
     "ForkedError",
@@ -77,6 +79,7 @@ __all__ = [
     "InvalidArgumentError",
     "InvalidHandleError",
     "KernelTotal",
+    "LayerInfo",
     "LinkInfo",
     "LoadRecord",
     "MemoryInfo",
@@ -101,9 +104,12 @@ __all__ = [
     "__version__",
     "annotate",
     "devices",
+    "disable_layer",
+    "enable_layer",
     "find_device",
     "from_dlpack",
     "grad",
+    "layers",
     "load_report",
     "profile",
     "register_driver",
