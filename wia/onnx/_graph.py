@@ -12,6 +12,9 @@ __all__ = ["Function", "Graph", "Node", "Reference", "read_function", "read_grap
 
 _Array = Any
 
+_LABEL = 47
+"""Bytes of the name of a range in a profile."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reference:
@@ -26,6 +29,7 @@ class Node:
 
     ``schema`` is onnx's, None for domains that onnx doesn't know. ``proto`` is kept for bodies that
     onnx makes for the node. Attributes are Python's and numpy's objects, graphs are Graph.
+    ``label`` is the operator and the name, as traces have them.
     """
 
     op: str
@@ -38,6 +42,7 @@ class Node:
     opset: int
     schema: Any
     proto: Any
+    label: bytes
 
     @property
     def operator(self) -> str:
@@ -132,7 +137,19 @@ def read_node(proto: Any, opsets: Mapping[str, int], load: Load) -> Node:
         opset=opset,
         schema=schema,
         proto=proto,
+        label=_label(proto),
     )
+
+
+def _label(proto: Any) -> bytes:
+    """The operator and the name; of a long name the end, which tells nodes apart, stays whole."""
+    name = proto.name or next(filter(None, proto.output), "")
+    text: bytes = f"{proto.op_type} {name}".encode("utf-8", "replace")
+    if len(text) <= _LABEL:
+        return text
+    operator: bytes = proto.op_type.encode("utf-8", "replace")[: _LABEL // 2]
+    end = text[-(_LABEL - len(operator) - 3) :].decode("utf-8", "ignore")
+    return operator + b" .." + end.encode()
 
 
 def _attribute(proto: Any, opsets: Mapping[str, int], load: Load) -> Any:

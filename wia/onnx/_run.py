@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wia._errors import WiaError
+from wia._native import lib
 from wia.onnx._bodies import Bodies
 from wia.onnx._call import Call
 from wia.onnx._errors import ModelError, UnsupportedError, rename
@@ -67,11 +68,17 @@ class Runtime:
         self._scopes: list[Scope] = []
         self._attributes: list[Mapping[str, Any]] = [{}]
         self._constants: dict[int, dict[str, Value]] = {}
+        self._number = 0
+        """Of the node of the main graph that runs now, from 1 on."""
 
     def run(
         self, graph: Graph, inputs: Mapping[str, Value], records: list[NodeRecord] | None = None
     ) -> list[Value]:
-        """The outputs of the main graph; records get one entry for each of its nodes."""
+        """The outputs of the main graph; records get one entry for each of its nodes.
+
+        In a profile each node is a range. Its number, and that of what runs inside, is the place of
+        the record, from 1 on.
+        """
         scope = Scope()
         for name, value in inputs.items():
             scope[name] = value
@@ -117,6 +124,7 @@ class Runtime:
                 if records is None:
                     self._run_node(node, scope)
                 else:
+                    self._number = len(records) + 1
                     records.append(self._record(node, scope))
                 scope.drop(last)
             chosen = [True] * len(graph.outputs) if wanted is None else wanted
@@ -139,6 +147,8 @@ class Runtime:
 
     def _run_node(self, node: Node, scope: Scope) -> None:
         inputs = [scope[name] if name else None for name in node.inputs]
+        # Where ranges are nested too deep the trace has one less.
+        in_range = lib.wia_push_range(node.label, self._number) == 0
         try:
             outputs = self._compute(node, inputs)
         except WiaError as error:
@@ -148,6 +158,9 @@ class Runtime:
             named = rename(error, f"{node} with inputs ({given})")
             named.in_node = True  # type: ignore[attr-defined]
             raise named from error
+        finally:
+            if in_range:
+                lib.wia_pop_range()
         for name, value in zip(node.outputs, outputs, strict=False):
             if name:
                 scope[name] = value
