@@ -36,10 +36,12 @@ static bool take_found(found_t *found) {
   for (wia__record_t *record = found->first, *next; record != NULL; record = next) {
     next = record->next;
     record->next = NULL;
-    if (found->failed)
+    if (found->failed) {
+      free(record->library);
       free(record);
-    else
+    } else {
       wia__add_record(record);
+    }
   }
   return !found->failed;
 }
@@ -140,9 +142,11 @@ wia_status_t wia__discover_native(void) {
   pthread_mutex_unlock(&wia__records_mutex);
 
   found_t found = {.end = &found.first};
+  wia__lost = false;
   add_listed_folders(&found, wia__env_text(WIA__ENV_DRIVER_PATH));
   add_package_folder(&found);
   add_folder(&found, "/usr/share/wia/drivers.d");
+  found.failed |= wia__lost;
 
   pthread_mutex_lock(&wia__records_mutex);
   const bool taken = take_found(&found);
@@ -227,9 +231,11 @@ wia__python_t wia__discover_python(wia__problem_t *out_problem) {
     pthread_mutex_unlock(&wia__records_mutex);
     found_t found = {.end = &found.first};
     wia__problem_t problem;
+    wia__lost = false;
     asking_python = true;
     const wia__python_t result = ask_python(&found, &problem);
     asking_python = false;
+    found.failed |= wia__lost;
     pthread_mutex_lock(&wia__records_mutex);
     const bool taken = take_found(&found);
     started = wia__has_bridge();

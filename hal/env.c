@@ -31,9 +31,9 @@ const char *wia__env_text(wia__env_t variable) {
     else
       texts[variable] = strdup(value);
   }
-  /* Without memory for a copy the default serves this once. */
   const char *text = texts[variable];
-  if (text == NULL) text = variables[variable].default_text;
+  if (text == NULL)
+    text = wia__get_environment(variables[variable].name); /* no memory for a copy */
   pthread_mutex_unlock(&mutex);
   return text;
 }

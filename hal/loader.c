@@ -39,14 +39,16 @@ bool wia__refuse_as(wia__refusal_t *out_refusal, const wia__record_t *record) {
   return false;
 }
 
-wia_status_t wia__install_driver(wia__record_t *record, const wia_driver_t *table) {
-  wia__slot_t *slot = wia__give_slot(record);
-  wia__driver_t *driver = slot != NULL ? wia__adopt_table(table) : NULL;
-  if (driver == NULL) return WIA_STATUS_RESOURCE_EXHAUSTED;
+wia_status_t wia__install_driver(wia__record_t *record, wia__driver_t *driver) {
+  const wia__slot_t *slot = driver != NULL ? wia__give_slot(record) : NULL;
+  if (slot == NULL) {
+    free(driver);
+    return WIA_STATUS_RESOURCE_EXHAUSTED;
+  }
   driver->slot = slot->number;
   record->shown.state = WIA_DRIVER_STATE_LOADED;
   record->shown.status = WIA_STATUS_OK;
-  record->shown.version = wia__text("%s", driver->table.version);
+  record->shown.version = driver->table.version;
   atomic_store_explicit(&record->driver, driver, memory_order_release);
   return WIA_STATUS_OK;
 }
@@ -74,8 +76,7 @@ static wia__record_t *find_offered(const library_t *library, const char *name) {
     if (record->library != NULL && strcmp(record->shown.name, name) == 0 &&
         is_same_file(record, by))
       return record;
-  wia__record_t *record =
-      wia__make_record(WIA_DRIVER_KIND_NATIVE, wia__text("%s", name), by->shown.source);
+  wia__record_t *record = wia__make_record(WIA_DRIVER_KIND_NATIVE, name, by->shown.source);
   if (record == NULL) return NULL;
   record->library = by->library;
   record->device = by->device;
@@ -96,9 +97,20 @@ static const char *explain_misnamed(const wia__record_t *asked, const wia__offer
                    asked->library, asked->shown.name, names, asked->shown.source);
 }
 
+/* A record for each driver that a library offers. False: no memory for one, which would never be found. */
+static bool note_offered(const library_t *library) {
+  bool complete = true;
+  for (uint32_t i = 0; i < library->offer.count && complete; ++i) {
+    const wia_driver_t *table = library->offer.tables[i];
+    complete = !wia__has_name(table) || find_offered(library, table->name) != NULL;
+  }
+  return complete;
+}
+
 /* Installs or refuses each driver that a library offers, and refuses the one that was asked for if
- * it isn't among them. */
+ * it isn't among them. Short of memory it does neither: whoever asks tries again. */
 static void install_offer(const library_t *library, wia__record_t *asked) {
+  if (!note_offered(library)) return;
   const wia__offer_t *offer = &library->offer;
   wia_status_t problem = WIA_STATUS_OK;
   char problem_message[WIA__TEXT_SIZE];
@@ -114,11 +126,11 @@ static void install_offer(const library_t *library, wia__record_t *asked) {
     }
     wia__record_t *record = find_offered(library, table->name);
     offered |= record == asked;
-    if (record == NULL || !record->owner || atomic_load(&record->driver) != NULL) continue;
+    if (!record->owner || atomic_load(&record->driver) != NULL) continue;
     if (status != WIA_STATUS_OK)
       wia__refuse_record(record, status, wia__text("%s", message), "");
     else
-      (void)wia__install_driver(record, table); /* short of memory: whoever asks tries again */
+      (void)wia__install_driver(record, wia__adopt_table(table));
   }
   if (offered) return;
   if (problem != WIA_STATUS_OK)
@@ -204,10 +216,14 @@ static bool load_python(wia__record_t *record, wia__refusal_t *out_refusal) {
   }
   wia__drop_error(&error);
   pthread_mutex_lock(&wia__records_mutex);
-  if (status != WIA_STATUS_OK)
+  if (status == WIA_STATUS_RESOURCE_EXHAUSTED) { /* there may be memory another time */
+    wia__refuse(out_refusal, status, "%s", message);
+    out_refusal->cause = cause;
+  } else if (status != WIA_STATUS_OK) {
     wia__refuse_record(record, status, message, cause);
-  else if (wia__install_driver(record, table) != WIA_STATUS_OK)
+  } else if (wia__install_driver(record, wia__adopt_table(table)) != WIA_STATUS_OK) {
     refuse_no_memory(out_refusal);
+  }
   const bool loaded = atomic_load(&record->driver) != NULL;
   pthread_mutex_unlock(&wia__records_mutex);
   return loaded;

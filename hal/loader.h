@@ -22,8 +22,8 @@ bool wia__refuse_as(wia__refusal_t *out_refusal, const wia__record_t *record);
  * this thread's last error alone. Takes long: outside the epoch. */
 bool wia__load_record(wia__record_t *record, wia__refusal_t *out_refusal);
 
-/* Makes a checked table the driver of a record, and gives it a slot. With wia__records_mutex held.
- */
-wia_status_t wia__install_driver(wia__record_t *record, const wia_driver_t *table);
+/* Makes what was adopted from a checked table (negotiate.h) the driver of a record, and gives it a slot.
+ * NULL, or no slot: RESOURCE_EXHAUSTED, and the driver is freed. With wia__records_mutex held. */
+wia_status_t wia__install_driver(wia__record_t *record, wia__driver_t *driver);
 
 #endif

@@ -14,6 +14,7 @@
 enum { FILE_LIMIT = 64 * 1024, SHOWN = 60 };
 
 static const char suffix[] = ".manifest";
+static const char no_memory[] = "memory, which is short";
 
 enum { KEY_NAME, KEY_LIBRARY, KEY_ABI, KEY_PRIORITY, KEY_DEFAULT, KEY_COUNT };
 static const char *const keys[KEY_COUNT] = {"name", "library", "abi", "priority", "default"};
@@ -45,7 +46,8 @@ static char *read_file(const char *path, size_t *out_size, const char **out_prob
     *out_problem = wia__text("the manifest has %" PRIdMAX " bytes; expected at most %d",
                              (intmax_t)status.st_size, FILE_LIMIT);
   } else if ((text = malloc(FILE_LIMIT + 1)) == NULL) {
-    *out_problem = wia__text("no memory to read the manifest");
+    *out_problem = no_memory;
+    wia__lost = true;
   } else {
     size_t size = 0;
     ssize_t count;
@@ -118,7 +120,8 @@ static const char *set_value(reader_t *reader, int key, const char *value) {
   case KEY_LIBRARY:
     if (value[0] == '\0') return "the path of a shared library";
     manifest->library = join_library(reader, value);
-    return manifest->library != NULL ? NULL : "memory, which is short";
+    wia__lost |= manifest->library == NULL;
+    return manifest->library != NULL ? NULL : no_memory;
   case KEY_ABI:
     if (!parse_abi(value, &manifest->abi_major, &manifest->abi_minor))
       return "two numbers with a dot, for example 1.0";

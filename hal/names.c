@@ -90,6 +90,7 @@ typedef struct text_t {
 } text_t;
 
 static _Atomic(text_t *) texts;
+_Thread_local bool wia__lost;
 
 const char *wia__text(const char *format, ...) {
   static const char no_memory[] = "(there was no memory for this text)";
@@ -101,7 +102,10 @@ const char *wia__text(const char *format, ...) {
   text_t *text = length < 0 ? NULL : malloc(sizeof *text + (size_t)length + 1);
   if (text != NULL) vsnprintf(text->bytes, (size_t)length + 1, format, again);
   va_end(again);
-  if (text == NULL) return no_memory;
+  if (text == NULL) {
+    wia__lost = true;
+    return no_memory;
+  }
   text->next = atomic_load(&texts);
   while (!atomic_compare_exchange_weak(&texts, &text->next, text)) {
   }

@@ -27,5 +27,8 @@ uint32_t wia__name_distance(const char *name, const char *other);
  * asks again and again would grow. */
 enum { WIA__TEXT_SIZE = 1024 };
 const char *wia__text(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Set on the thread that lost a text, or something else that it found, since memory is short. Who can't
+ * do without clears it before, and looks afterwards. */
+extern _Thread_local bool wia__lost;
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "fork.h"
 
-enum { CHUNK_SIZE = 1 << WIA__CHUNK_BITS };
+enum { CHUNK_SIZE = 1 << WIA__CHUNK_BITS, RESERVE = 64 /* records of threads */ };
 
 typedef wia__handle_slot_t slot_t;
 
@@ -26,6 +26,7 @@ static _Atomic uint32_t left_over; /* 1: by a thread that deferred */
 static _Atomic(wia__thread_t *) threads;
 static _Atomic uint32_t thread_count;
 static pthread_key_t thread_key;
+static bool has_thread_key;
 static pthread_once_t thread_once = PTHREAD_ONCE_INIT;
 
 static pthread_mutex_t retired_mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -41,8 +42,20 @@ static void end_thread(void *record) {
   atomic_store_explicit(&self->in_use, 0, memory_order_release);
 }
 
+/* Without a key the records of threads that ended are not used again. */
 static void make_thread_key(void) {
-  if (pthread_key_create(&thread_key, end_thread) != 0) abort(); /* as the C runtime does */
+  has_thread_key = pthread_key_create(&thread_key, end_thread) == 0;
+}
+
+/* Nothing could be reported without a record, so some are there for when memory is short. */
+static wia__thread_t *make_record(void) {
+  static wia__thread_t reserve[RESERVE];
+  static _Atomic uint32_t used;
+  wia__thread_t *record = calloc(1, sizeof *record);
+  if (record) return record;
+  const uint32_t index = atomic_fetch_add(&used, 1);
+  if (index >= RESERVE) abort(); /* as the C runtime does for a thread's own storage */
+  return &reserve[index];
 }
 
 wia__thread_t *wia__thread_slow(void) {
@@ -53,8 +66,7 @@ wia__thread_t *wia__thread_slow(void) {
     if (atomic_compare_exchange_strong(&self->in_use, &unused, 1)) break;
   }
   if (!self) {
-    self = calloc(1, sizeof *self);
-    if (!self) abort(); /* 100 bytes for a thread: nothing could be reported without it */
+    self = make_record();
     self->in_use = 1;
     self->number = atomic_fetch_add(&thread_count, 1);
     self->next = atomic_load(&threads);
@@ -62,7 +74,7 @@ wia__thread_t *wia__thread_slow(void) {
     }
   }
   wia__thread_self = self;
-  pthread_setspecific(thread_key, self);
+  if (has_thread_key) pthread_setspecific(thread_key, self);
   return self;
 }
 

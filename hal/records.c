@@ -77,6 +77,13 @@ void wia__add_record(wia__record_t *record) {
   end = &record->next;
 }
 
+void wia__remove_record(wia__record_t *record) {
+  wia__record_t **link = &first;
+  while (*link != record) link = &(*link)->next;
+  *link = record->next;
+  if (end == &record->next) end = link;
+}
+
 wia__record_t *wia__first_record(void) { return first; }
 
 wia__record_t *wia__find_owner(const char *name) {

@@ -11,7 +11,7 @@
 
 typedef struct wia__record_t {
   wia_load_record_t shown; /* what the load report says */
-  const char *library;     /* of a native driver: its path, */
+  char *library;           /* of a native driver: its path, */
   dev_t device;            /* and its file, whatever the path; inode 0: no such file */
   ino_t inode;
   bool may_be_default;
@@ -35,6 +35,8 @@ wia__record_t *wia__make_record(int32_t kind, const char *name, const char *sour
 
 /* Appends a record and decides what it is: owner of its name, disabled, duplicate or refused. */
 void wia__add_record(wia__record_t *record);
+/* Takes one without a slot out again, as if it had never been there. */
+void wia__remove_record(wia__record_t *record);
 /* The texts live as long as the process; cause may be "". */
 void wia__refuse_record(wia__record_t *record, wia_status_t status, const char *message,
                         const char *cause);

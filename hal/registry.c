@@ -115,12 +115,13 @@ wia_status_t wia__fail_refusal(const wia__refusal_t *refusal, const char *driver
 
 wia_status_t wia__get_driver(int32_t number, wia__driver_t **out_driver) {
   wia__slot_t *slot = wia__get_slot(number);
-  if (slot == NULL)
+  wia__record_t *record =
+      slot != NULL ? atomic_load_explicit(&slot->record, memory_order_acquire) : NULL;
+  if (record == NULL && number != 0)
     return wia__fail(WIA_STATUS_NOT_FOUND,
                      "no driver has slot %d; device ids come from wia_find_device() and "
                      "wia_get_devices(), and hold for one run of a program",
                      (int)number);
-  wia__record_t *record = atomic_load_explicit(&slot->record, memory_order_acquire);
   wia__driver_t *driver =
       record != NULL ? atomic_load_explicit(&record->driver, memory_order_acquire) : NULL;
   wia__refusal_t refusal;
@@ -151,8 +152,8 @@ static wia_status_t discover(void) {
   return wia__fail(status, "no memory to look for drivers");
 }
 
-/* Adds a record unless its name is taken; *out_owner is then by whom. */
-static wia_status_t add_registered(wia__record_t *record, const wia_driver_t *table,
+/* Adds a record with a driver unless its name is taken; *out_owner is then by whom. */
+static wia_status_t add_registered(wia__record_t *record, wia__driver_t *driver,
                                    const char **out_owner) {
   wia_status_t status = WIA_STATUS_OK;
   pthread_mutex_lock(&wia__records_mutex);
@@ -162,13 +163,14 @@ static wia_status_t add_registered(wia__record_t *record, const wia_driver_t *ta
     status = WIA_STATUS_ALREADY_EXISTS;
   } else {
     wia__add_record(record);
-    if (record->owner) status = wia__install_driver(record, table);
-    if (status != WIA_STATUS_OK) {
-      record->owner = false;
-      wia__refuse_record(record, status, "no memory, or no slot is left, for this driver", "");
+    if (record->owner) {
+      status = wia__install_driver(record, driver);
+      driver = NULL;
     }
+    if (status != WIA_STATUS_OK) wia__remove_record(record); /* it has no slot, so nobody saw it */
   }
   pthread_mutex_unlock(&wia__records_mutex);
+  free(driver);
   return status;
 }
 
@@ -183,13 +185,12 @@ static wia_status_t register_driver(const wia_driver_t *table, uint32_t major, u
   char *name = strdup(table->name);
   wia__record_t *record =
       name != NULL ? wia__make_record(WIA_DRIVER_KIND_MEMORY, name, "the process itself") : NULL;
+  wia__driver_t *driver = record != NULL ? wia__adopt_table(table) : NULL;
   const char *owner = "";
-  status = record != NULL ? add_registered(record, table, &owner) : WIA_STATUS_RESOURCE_EXHAUSTED;
+  status = driver != NULL ? add_registered(record, driver, &owner) : WIA_STATUS_RESOURCE_EXHAUSTED;
   if (status == WIA_STATUS_OK) return status;
-  if (record == NULL || status == WIA_STATUS_ALREADY_EXISTS) { /* else it is in the list */
-    free(record);
-    free(name);
-  }
+  free(record);
+  free(name);
   if (status == WIA_STATUS_ALREADY_EXISTS)
     return wia__fail(status,
                      "the name \"%s\" is taken by the driver from %s; register this one under "

@@ -72,6 +72,9 @@ extern core_state_t core;
 
 /* Registers the drivers, first thing of a test program. No driver is looked for elsewhere. */
 void core_start(void);
+/* The same for a program that looks for others too (unless WIA_DRIVERS says otherwise), and whose
+ * registration may fail: called again it goes on where it failed. */
+wia_status_t core_register(void);
 int32_t core_id(uint32_t device);
 const char *core_name(uint32_t device); /* "core:0", "bare:0" */
 wia_context_t *core_context(uint32_t device);
