@@ -1,6 +1,6 @@
 """Makes what is derived from the catalog of operations.
 
-    generate.py --output DIR    include/wia/ops.h, ops_table.c, ops_calls.c and _operations.py
+    generate.py --output DIR    include/wia/ops.h, three C sources and _operations.py
     generate.py --docs DIR      operations/index.rst and one page per operation
 
 A file whose text is the same is not touched.
@@ -12,7 +12,7 @@ import argparse
 import itertools
 from pathlib import Path
 
-from generator import c_calls, c_header, c_table, pages, python_api
+from generator import c_calls, c_gradients, c_header, c_table, pages, python_api
 from generator.model import OPERATIONS, Operation
 
 
@@ -52,6 +52,7 @@ def main() -> None:
         write(arguments.output / "include/wia/ops.h", c_header.make(operations))
         write(arguments.output / "ops_table.c", c_table.make(operations))
         write(arguments.output / "ops_calls.c", c_calls.make(operations))
+        write(arguments.output / "gradients_table.c", c_gradients.make(operations))
         write(arguments.output / "_operations.py", python_api.make(operations))
     if arguments.docs is not None:
         for name, text in pages.make(operations).items():

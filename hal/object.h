@@ -23,7 +23,8 @@ typedef enum wia__type_t {
   WIA__TENSOR = 5,
   WIA__SESSION = 6,
   WIA__REPORT = 7,
-  WIA__INTERNAL = 8 /* has no handles */
+  WIA__GRADIENT = 8,
+  WIA__INTERNAL = 9 /* has no handles */
 } wia__type_t;
 
 typedef struct wia__object_t {

@@ -25,6 +25,7 @@
 #include "wia/discovery.h"
 #include "wia/dtype.h"
 #include "wia/event.h"
+#include "wia/gradient.h"
 #include "wia/layer.h"
 #include "wia/layout.h"
 #include "wia/log.h"

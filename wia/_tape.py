@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from wia._errors import (
     ArgumentTypeError,
@@ -13,11 +12,10 @@ from wia._errors import (
     InvalidArgumentError,
     UnimplementedError,
 )
+from wia._gradient import Gradient
 
 if TYPE_CHECKING:
     from wia._tensor import Tensor
-    from wia.catalog import Operation
-    from wia.catalog.derivatives import Condition, Step, Value
 
 __all__ = ["Tape", "grad", "record", "record_view", "tapes"]
 
@@ -190,98 +188,5 @@ def _run_backward(
             "A gradient goes through a view, such as t[1:] or t.T, which a tape can't follow; use "
             "slice, transpose, reshape or broadcast of the context."
         )
-    from wia.catalog import BY_NAME
-    from wia.catalog.derivatives import gradient_of, why_not
-
-    entry = BY_NAME[call.op]
-    steps = gradient_of(entry)
-    values = {**entry.defaults(), **{k: v for k, v in call.values.items() if v is not None}}
-    if not steps or entry.outputs_read(values):
-        reason = why_not(entry) or "its output was read first"
-        raise UnimplementedError(f"{call.op} has no gradient: {reason}.")
-    return _Backward(entry, values, call, grads).run(steps, places)
-
-
-class _Backward:
-    """The steps of one gradient, on tensors by name."""
-
-    def __init__(
-        self,
-        entry: Operation,
-        values: dict[str, Any],
-        call: _Call,
-        grads: Sequence[Tensor | None],
-    ) -> None:
-        self._entry, self._values = entry, values
-        self._tensors: dict[str, Tensor | None] = {}
-        for operand, tensor in zip(entry.inputs, call.inputs, strict=False):
-            self._tensors[operand.name] = tensor
-        for number, (output, tensor) in enumerate(zip(entry.outputs, call.outputs, strict=False)):
-            self._tensors[output.name] = tensor
-            self._tensors[f"grad_{output.name}" if number else "grad"] = grads[number]
-
-    def run(self, steps: Sequence[Step], places: Sequence[int]) -> list[Tensor]:
-        targets = [f"d_{self._entry.inputs[place].name}" for place in places]
-        needed, chosen = set(targets), []
-        for step in reversed(steps):
-            if step.to in needed and all(map(self._holds, step.conditions)):
-                chosen.append(step)
-                needed.update(step.inputs)
-        for step in reversed(chosen):
-            inputs = [self._tensors[name] for name in step.inputs]
-            values: dict[str, Any] = {k: self._value(v) for k, v in step.values.items()}
-            first = next(tensor for tensor in inputs if tensor is not None)
-            self._tensors[step.to] = first.context.execute(step.op, inputs, None, **values)[0]
-        results = []
-        for target, place in zip(targets, places, strict=True):
-            tensor = self._tensors.get(target)
-            if tensor is None:
-                raise UnimplementedError(
-                    f"{self._entry.name} has no gradient of its input "
-                    f"{self._entry.inputs[place].name} for operands of these ranks."
-                )
-            results.append(tensor)
-        return results
-
-    def _tensor(self, name: str) -> Tensor:
-        tensor = self._tensors[name]
-        assert tensor is not None
-        return tensor
-
-    def _holds(self, condition: Condition) -> bool:
-        if condition.kind == "equals":
-            return int(self._values[condition.name]) == condition.number
-        if condition.kind == "given":
-            return (self._tensors.get(condition.name) is not None) == bool(condition.number)
-        rank = self._tensor(condition.name).ndim
-        return rank == condition.number if condition.kind == "rank" else rank > condition.number
-
-    def _value(self, value: Value) -> object:
-        if value.kind == "numbers":
-            return value.numbers if len(value.numbers) != 1 else value.numbers[0]
-        if value.kind in ("attribute", "flipped", "inverse"):
-            given = self._values[value.name]
-            if value.kind == "flipped":
-                return int(not given)
-            return given if value.kind == "attribute" else _inverse(given)
-        tensor = self._tensor(value.operands[0])
-        if value.kind == "shape":
-            return list(tensor.shape)
-        if value.kind == "dtype":
-            return tensor.dtype
-        if value.kind == "rows":
-            return [prod(tensor.shape[:-1]), tensor.shape[-1]]
-        if value.kind == "ratio":
-            return tensor.size / max(1, self._tensor(value.operands[1]).size)
-        return _kept(tensor.shape, self._values[value.name])
-
-
-def _inverse(perm: Sequence[int]) -> list[int]:
-    return [list(perm).index(i) for i in range(len(perm))]
-
-
-def _kept(shape: tuple[int, ...], axes: int | Sequence[int]) -> list[int]:
-    """The shape with size 1 in these dimensions, in all if there are none."""
-    named = [axes] if isinstance(axes, int) else list(axes or range(len(shape)))
-    gone = {axis % len(shape) for axis in named} if shape else set()
-    return [1 if i in gone else size for i, size in enumerate(shape)]
+    with Gradient(call.op, call.inputs, call.outputs, call.values, places, grads) as gradient:
+        return gradient.run(call.inputs, call.outputs, grads)

@@ -12,6 +12,7 @@ import pytest
 
 import wia
 from wia import _errors
+from wia._gradient import Gradient
 from wia._native import NULL, ffi, lib, new_struct, text
 
 CODES = {
@@ -26,6 +27,7 @@ HANDLES = {
         ("wia_stream_t *", lib.wia_destroy_stream),
         ("wia_event_t *", lib.wia_destroy_event),
         ("wia_plan_t *", lib.wia_destroy_plan),
+        ("wia_gradient_t *", lib.wia_destroy_gradient),
         ("wia_tensor_t", lib.wia_destroy_tensor),
         ("wia_profiling_session_t *", lib.wia_destroy_profiling_session),
         ("wia_profiling_report_t *", lib.wia_destroy_profile_report),
@@ -198,8 +200,10 @@ def valid() -> Any:
             ctx.plan("relu", [tensor], [tensor]) as plan,
             closing(new_session()) as session,
             closing(new_report()) as report,
+            Gradient("relu", [tensor], [tensor], {}, [0], [tensor]) as gradient,
         ):
-            objects: tuple[Any, ...] = (ctx, stream, event, plan, tensor, session, report)
+            objects: tuple[Any, ...]
+            objects = (ctx, stream, event, plan, tensor, session, report, gradient)
             yield {ffi.typeof(o._handle).cname: o._handle for o in objects}, tensor
 
 
@@ -239,6 +243,9 @@ def test_destroyed_handles(kind: str, valid: Any) -> None:
         ffi.typeof("wia_stream_t *").cname: ctx.stream,
         ffi.typeof("wia_event_t *").cname: lambda: wia.Event(ctx),
         ffi.typeof("wia_plan_t *").cname: lambda: ctx.plan("relu", [tensor], [tensor]),
+        ffi.typeof("wia_gradient_t *").cname: lambda: Gradient(
+            "relu", [tensor], [tensor], {}, [0], [tensor]
+        ),
         ffi.typeof("wia_tensor_t").cname: lambda: tensor[:],
         ffi.typeof("wia_profiling_session_t *").cname: new_session,
         ffi.typeof("wia_profiling_report_t *").cname: new_report,

@@ -65,8 +65,6 @@ def test_finite_differences(ctx: wia.Context, name: str) -> None:
         if name in POSITIVE:
             inputs = [None if a is None else np.asarray(abs(a) + 0.5) for a in inputs]
             expected = evaluate(np, operation, inputs, values)
-        if name == "matmul" and min(len(shape or ()) for shape in sample.shapes) < 2:
-            continue  # refused: see below
         with wia.Tape() as tape:
             tensors = [None if array is None else ctx.tensor(array) for array in inputs]
             (output,) = ctx.execute(name, tensors, **attributes_of(values))
@@ -87,11 +85,10 @@ def test_finite_differences(ctx: wia.Context, name: str) -> None:
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=[entry.name for entry in OPERATIONS])
 def test_there_is_a_gradient_or_a_reason(operation: Operation) -> None:
-    steps = gradient_of(operation)
-    assert bool(steps) != bool(why_not(operation))
-    assert all(step.op in BY_NAME for step in steps)
+    program = gradient_of(operation)
+    assert bool(program) != bool(why_not(operation))
     made = {f"d_{operand.name}" for operand in operation.inputs}
-    assert not steps or made & {step.to for step in steps}
+    assert not program or made & {step.to for step in program.steps}
 
 
 def test_a_chain_is_summed_up(ctx: wia.Context) -> None:
@@ -125,11 +122,6 @@ def test_what_a_tape_refuses(ctx: wia.Context) -> None:
         tape.gradient(index, [x])
     with pytest.raises(wia.ArgumentTypeError, match="list was given to gradient"):
         tape.gradient(y, [[1.0]])  # type: ignore[list-item]
-    a = ctx.tensor([1.0, 2.0])
-    with wia.Tape() as tape:
-        product = ctx.matmul(a, a)
-    with pytest.raises(wia.UnimplementedError, match="no gradient of its input a for operands of"):
-        tape.gradient(product, [a])
 
 
 def test_grad_of_a_function(ctx: wia.Context) -> None:

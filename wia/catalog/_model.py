@@ -193,7 +193,8 @@ class Operation:
     the shape and dtype rule, a C function wia__infer_<family>. ``dtypes`` are those of the first
     input that has none of its own, or of the first output if there is no such input; with
     ``same_dtype`` all other inputs like it have that one too. A ``variadic`` operation has one
-    entry in ``inputs``, which stands for 1 to MAX_INPUTS. ``flops`` takes the shapes of the inputs,
+    entry in ``inputs``, which stands for 1 to MAX_INPUTS. ``gradient`` is its program, unless
+    :mod:`wia.catalog.derivatives` has it, ``no_gradient`` in one line why there is none. ``flops`` takes the shapes of the inputs,
     the shape of the first output and the values. ``source`` names what the semantics are checked
     against.
     """
@@ -220,6 +221,8 @@ class Operation:
     scalars: tuple[Scalar, ...] = ()
     config: str = ""
     count: str = ""
+    gradient: str = ""
+    no_gradient: str = ""
 
     @property
     def output(self) -> Operand:

@@ -1,145 +1,299 @@
 """Gradients as small programs: from their text to steps.
 
-A program is lines of ``name = op(operand, ..., attribute=value) if condition and ...``. Operands
-are inputs and outputs of the operation by name, ``grad`` (of the first output, ``grad_<output>`` of
-another), what a line before has made, or a call. ``d_<input>`` is the gradient of an input.
+A program is lines of ``name = operand if condition``. ``d_<input>`` is the gradient of an input.
+Names may be given several times: the first line whose condition holds is it. An operand is
 
-A value is a number, a list of numbers, or
+- an input or output of the operation, by name; ``grad``, the gradient of the first output,
+  ``grad_<output>`` that of another, which is 0 where there is none; what a line has made;
+- ``op(operand, ..., attribute=value)``: the first output of another operation, ``op(...).output`` one
+  by name;
+- ``a + b``, ``a - b``, ``a * b``, ``a / b``, ``-a``, ``a < b`` and its kin: the operations of these
+  names;
+- a number, or a scalar of the operation by name: a fill of rank 0 with the dtype of ``grad``, or as
+  a factor the operation scale.
 
-- the name of an attribute or scalar of the operation;
-- ``flipped(name)``: a flag the other way round;
-- ``inverse(name)``: a permutation the other way round;
-- ``shape(operand)``: its shape; ``rows(operand)``: that with all dimensions but the last made one;
-- ``kept(operand, name)``: its shape with size 1 in the dimensions that an attribute names, in all
-  where it names none;
-- ``dtype(operand)``;
-- ``ratio(operand, other)``: elements of one divided by those of the other.
+A value is an expression of numbers, lists (``[...]``, ``*list`` puts one into another), attributes
+and scalars of the operation by name, ``+ - * / // %``, comparisons, ``and or not``, ``a if c else b``,
+``list[i]``, ``list[a:b]``, and functions:
 
-A condition is ``name == number`` of an attribute, ``name`` or ``not name`` of a flag or of an
-input that may be left out, ``rank(operand) == number`` or ``rank(operand) > number``.
+- ``shape(operand)``, ``rank``, ``size`` (its elements), ``dtype``, ``given`` (whether it is there), of
+  inputs, outputs and their gradients;
+- ``range(a, b)``, ``repeat(list, n)``, ``len``, ``sum``, ``prod``, ``max(a, b)``, ``min(a, b)``;
+- ``inverse(permutation)``, ``reversed(list)``, ``replaced(list, i, value)``;
+- ``kept(shape, axes)``: with size 1 in these dimensions, in all where there are none.
+
+Where an operation has a list of inputs, the program is run for one of them, which has the name of
+the list; ``place()`` is its number, and ``before(axis)`` the sizes of those before it, added up.
+
+A condition is such an expression. Values and conditions become terms: each takes the results of
+those before it. hal/gradient_terms.c computes them.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from ._model import Operation
 
-KINDS = (
-    "numbers",
-    "attribute",
-    "flipped",
-    "inverse",
-    "shape",
-    "rows",
-    "kept",
-    "dtype",
-    "ratio",
-)
-"""What a value is made of."""
+__all__ = ["Program", "Step", "Term", "read_program"]
 
 
 @dataclass(frozen=True)
-class Value:
-    """An attribute of a step. ``operands`` are names, ``name`` an attribute of the operation."""
+class Term:
+    """One term. ``slot`` is the operand that it is about."""
 
     kind: str
-    numbers: tuple[float, ...] = ()
-    name: str = ""
-    operands: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Condition:
-    """When a step is done: ``kind`` is "equals", "given", "rank" or "above"."""
-
-    kind: str
-    name: str
-    number: int
+    number: float = 0
+    slot: str = ""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One operation of a gradient. ``to`` is the name of what its first output is."""
+    """One operation of a gradient; ``to`` is what becomes of its output."""
 
     to: str
     op: str
+    output: str
     inputs: tuple[str, ...]
-    values: Mapping[str, Value]
-    conditions: tuple[Condition, ...] = ()
+    values: dict[str, tuple[Term, ...]]
+    condition: tuple[Term, ...] = ()
 
 
-def read_program(operation: Operation, text: str) -> tuple[Step, ...]:
+@dataclass
+class Program:
+    """The steps, and the names that are there before them."""
+
+    slots: list[str]
+    steps: list[Step] = field(default_factory=list)
+
+    @property
+    def all_slots(self) -> list[str]:
+        """The names that are there before, then those that steps make, once each."""
+        return list(dict.fromkeys([*self.slots, *(step.to for step in self.steps)]))
+
+
+def read_program(operation: Operation, text: str) -> Program:
     """The steps of a program. Raises ValueError for what a program can't have."""
     reader = _Reader(operation)
-    for statement in ast.parse(text.strip()).body:
-        if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
-            raise ValueError(f"{operation.name}: a line of its gradient is no assignment")
-        made, to = statement.value, statement.targets[0].id
-        if isinstance(made, ast.IfExp):
-            reader.add(to, made.body, reader.conditions(made.test))
-        else:
-            reader.add(to, made, ())
-    return tuple(reader.steps)
+    try:
+        for statement in ast.parse("\n".join(_lines(text))).body:
+            reader.read(statement)
+    except (SyntaxError, ValueError) as error:
+        raise ValueError(f"the gradient of {operation.name}: {error}") from None
+    return reader.program
 
 
-def prepare_text(text: str) -> str:
-    """Gives ``x = f() if c`` the else that Python's grammar wants."""
-    lines = [line.strip() for line in text.strip().splitlines()]
-    return "\n".join(f"{line} else None" if " if " in line else line for line in lines)
+def _lines(text: str) -> Iterator[str]:
+    """The lines without indents; a condition at the end gets the else that Python wants."""
+    for line in text.replace("\\\n", " ").strip().splitlines():
+        line = line.strip()
+        if line:
+            yield f"{line} else None" if _ends_in_condition(line) else line
+
+
+def _ends_in_condition(line: str) -> bool:
+    try:
+        ast.parse(line)
+    except SyntaxError:
+        return " if " in line
+    return False
+
+
+_BINARY = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div"}
+_COMPARED = {
+    ast.Lt: "less",
+    ast.LtE: "less_equal",
+    ast.Gt: "greater",
+    ast.GtE: "greater_equal",
+    ast.Eq: "equal",
+    ast.NotEq: "not_equal",
+}
+_TERMS = {**_BINARY, ast.FloorDiv: "floordiv", ast.Mod: "mod"}
+_ABOUT = {"shape", "rank", "size", "dtype", "given"}
+_FUNCTIONS = {
+    "range": "range",
+    "repeat": "repeat",
+    "len": "length",
+    "sum": "sum",
+    "prod": "prod",
+    "max": "maximum",
+    "min": "minimum",
+    "inverse": "inverse",
+    "reversed": "reversed",
+    "replaced": "replaced",
+    "kept": "kept",
+    "before": "before",
+    "place": "place",
+}
 
 
 class _Reader:
     def __init__(self, operation: Operation) -> None:
-        self.steps: list[Step] = []
-        self._operation = operation
-        self._flags = {item.name for item in operation.attributes}
+        outputs = [output.name for output in operation.outputs]
+        slots = [operand.name for operand in operation.inputs] + outputs
+        slots += [f"grad_{name}" if number else "grad" for number, name in enumerate(outputs)]
+        self.program = Program(slots)
+        self._attributes = [item.name for item in operation.attributes]
+        self._scalars = [item.name for item in operation.scalars]
+        self._condition: tuple[Term, ...] = ()
+        self._made: set[str] = set()
 
-    def add(self, to: str, call: ast.expr, conditions: tuple[Condition, ...]) -> str:
-        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
-            raise ValueError(f"{self._operation.name}: {to} is not made by an operation")
-        inputs = []
-        for place, argument in enumerate(call.args):
-            if isinstance(argument, ast.Name):
-                inputs.append(argument.id)
-            else:
-                inputs.append(self.add(f"{to}.{place}", argument, conditions))
-        values = {item.arg or "": self._value(item.value) for item in call.keywords}
-        self.steps.append(Step(to, call.func.id, tuple(inputs), values, conditions))
+    def read(self, statement: ast.stmt) -> None:
+        if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
+            raise ValueError(f"line {statement.lineno} is no assignment")
+        value = statement.value
+        self._condition = ()
+        if isinstance(value, ast.IfExp):
+            self._condition = tuple(self._terms(value.test))
+            value = value.body
+        self._operand(value, statement.targets[0].id)
+        self._made.add(statement.targets[0].id)
+
+    # -- operands ---------------------------------------------------------------------------------
+
+    def _operand(self, node: ast.expr, to: str) -> str:
+        """The name of an operand; what has none yet is made under the name ``to``."""
+        if isinstance(node, ast.Name) and node.id in self._known():
+            if self._known_to(to):
+                return self._add(to, "copy", (node.id,), {})
+            return node.id
+        if isinstance(node, ast.Constant | ast.Name):
+            return self._fill(node, to)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            if isinstance(node.operand, ast.Constant):
+                return self._fill(node, to)
+            return self._add(to, "neg", self._inputs([node.operand], to), {})
+        if isinstance(node, ast.BinOp):
+            return self._arithmetic(node, to)
+        if isinstance(node, ast.Compare) and len(node.ops) == 1:
+            name = _COMPARED[type(node.ops[0])]
+            return self._add(to, name, self._inputs([node.left, node.comparators[0]], to), {})
+        output = ""
+        if isinstance(node, ast.Attribute):
+            node, output = node.value, node.attr
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+            raise ValueError(f"{ast.unparse(node)} is no operand")
+        values = {item.arg or "": tuple(self._terms(item.value)) for item in node.keywords}
+        return self._add(to, node.func.id, self._inputs(node.args, to), values, output)
+
+    def _known(self) -> set[str]:
+        return {*self.program.slots, *self._made}
+
+    @staticmethod
+    def _known_to(to: str) -> bool:
+        """Whether a name is that of a line: parts of a line have a dot in theirs."""
+        return "." not in to
+
+    def _inputs(self, nodes: list[ast.expr], to: str) -> tuple[str, ...]:
+        return tuple(self._operand(node, f"{to}.{place}") for place, node in enumerate(nodes))
+
+    def _arithmetic(self, node: ast.BinOp, to: str) -> str:
+        """A product with a number is one operation."""
+        op, (left, right) = _BINARY[type(node.op)], (node.left, node.right)
+        if op == "mul" and self._is_number(left):
+            left, right = right, left
+        if op in ("mul", "div") and self._is_number(right):
+            factor = tuple(self._terms(right))
+            if op == "div":
+                factor = (Term("number", 1), *factor, Term("div"))
+            return self._add(to, "scale", self._inputs([left], to), {"factor": factor})
+        return self._add(to, op, self._inputs([left, right], to), {})
+
+    def _is_number(self, node: ast.expr) -> bool:
+        if isinstance(node, ast.UnaryOp):
+            node = node.operand
+        named = isinstance(node, ast.Name) and node.id not in self._known()
+        return named or isinstance(node, ast.Constant)
+
+    def _fill(self, node: ast.expr, to: str) -> str:
+        values = {
+            "shape": (Term("join", 0),),
+            "dtype": (Term("dtype", slot="grad"),),
+            "value": tuple(self._terms(node)),
+        }
+        return self._add(to, "fill", (), values)
+
+    def _add(
+        self,
+        to: str,
+        op: str,
+        inputs: tuple[str, ...],
+        values: dict[str, tuple[Term, ...]],
+        output: str = "",
+    ) -> str:
+        """The same step under the same condition is there once, unless a line names it."""
+        for step in self.program.steps:
+            same = (step.op, step.output, step.inputs, step.values) == (op, output, inputs, values)
+            plain = not step.condition or step.condition == self._condition
+            if same and plain and not self._known_to(to):
+                return step.to
+        made = [step.to for step in self.program.steps]
+        if not self._known_to(to):
+            name, number = to, 1
+            while to in made:
+                number += 1
+                to = f"{name}.{number}"
+        self.program.steps.append(Step(to, op, output, inputs, values, self._condition))
         return to
 
-    def _value(self, node: ast.expr) -> Value:
-        if isinstance(node, ast.Name):
-            return Value("attribute", name=node.id)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            names = tuple(item.id for item in node.args if isinstance(item, ast.Name))
-            kind = node.func.id
-            if kind in ("flipped", "inverse"):
-                return Value(kind, name=names[0])
-            if kind == "kept":
-                return Value(kind, operands=names[:1], name="".join(names[1:]))
-            return Value(kind, operands=names)
-        found = ast.literal_eval(node)
-        return Value("numbers", tuple(found) if isinstance(found, tuple | list) else (found,))
+    # -- values -----------------------------------------------------------------------------------
 
-    def conditions(self, node: ast.expr) -> tuple[Condition, ...]:
-        """The parts of a condition, all of which have to hold."""
-        if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
-            return tuple(part for value in node.values for part in self.conditions(value))
-        wanted = 1
-        if isinstance(node, ast.UnaryOp):
-            node, wanted = node.operand, 0
-        if isinstance(node, ast.Name):
-            kind = "equals" if node.id in self._flags else "given"
-            return (Condition(kind, node.id, wanted),)
-        if not isinstance(node, ast.Compare):
-            raise ValueError(f"{self._operation.name}: a condition that no program has")
-        number = int(ast.literal_eval(node.comparators[0]))
-        if isinstance(node.left, ast.Call) and isinstance(node.left.args[0], ast.Name):
-            kind = "rank" if isinstance(node.ops[0], ast.Eq) else "above"
-            return (Condition(kind, node.left.args[0].id, number),)
-        if not isinstance(node.left, ast.Name):
-            raise ValueError(f"{self._operation.name}: a condition that no program has")
-        return (Condition("equals", node.left.id, number),)
+    def _terms(self, node: ast.expr) -> Iterator[Term]:
+        match node:
+            case ast.Constant(value=int() | float() as number):
+                yield Term("number", float(number))
+            case ast.Name(id=name) if name in self._attributes:
+                yield Term("attribute", self._attributes.index(name))
+            case ast.Name(id=name) if name in self._scalars:
+                yield Term("scalar", self._scalars.index(name))
+            case ast.List(elts=parts) | ast.Tuple(elts=parts):
+                for part in parts:
+                    yield from self._terms(part.value if isinstance(part, ast.Starred) else part)
+                yield Term("join", len(parts))
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in _TERMS:
+                yield from self._all(left, right)
+                yield Term(_TERMS[type(op)])
+            case ast.UnaryOp(op=ast.USub() | ast.Not() as op, operand=operand):
+                yield from self._terms(operand)
+                yield Term("neg" if isinstance(op, ast.USub) else "not")
+            case ast.BoolOp(op=op, values=[first, *rest]):
+                yield from self._terms(first)
+                for part in rest:
+                    yield from self._terms(part)
+                    yield Term("and" if isinstance(op, ast.And) else "or")
+            case ast.Compare(left=left, ops=[op], comparators=[right]):
+                yield from self._comparison(left, op, right)
+            case ast.IfExp(test=test, body=body, orelse=other):
+                yield from self._all(test, body, other)
+                yield Term("select")
+            case ast.Subscript(value=value, slice=ast.Slice(lower=lower, upper=upper)):
+                yield from self._terms(value)
+                yield from self._terms(lower or ast.Constant(0))
+                yield from self._terms(upper or ast.Constant(64))
+                yield Term("cut")
+            case ast.Subscript(value=value, slice=index):
+                yield from self._all(value, index)
+                yield Term("item")
+            case ast.Call(func=ast.Name(id=name), args=[ast.Name(id=slot)]) if name in _ABOUT:
+                if slot not in self.program.slots:
+                    raise ValueError(f"{name}({slot}): {slot} is no operand of the operation")
+                yield Term(name, slot=slot)
+            case ast.Call(func=ast.Name(id=name), args=parts) if name in _FUNCTIONS:
+                yield from self._all(*parts)
+                yield Term(_FUNCTIONS[name])
+            case _:
+                raise ValueError(f"{ast.unparse(node)} is no value")
+
+    def _all(self, *nodes: ast.expr) -> Iterator[Term]:
+        for node in nodes:
+            yield from self._terms(node)
+
+    def _comparison(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> Iterator[Term]:
+        kind = {ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le"}.get(type(op))
+        turned = {ast.Gt: "lt", ast.GtE: "le"}.get(type(op))
+        if kind is None and turned is None:
+            raise ValueError(f"{ast.unparse(left)} is compared in a way that values can't be")
+        yield from self._all(*((left, right) if kind else (right, left)))
+        yield Term(kind or turned or "")
