@@ -254,8 +254,9 @@ wia_status_t wia__make_handle(wia__object_t *object, void **out_handle) {
   return WIA_STATUS_OK;
 }
 
-static const char *const type_names[] = {"",       "context",           "stream", "event",   "plan",
-                                         "tensor", "profiling session", "report", "gradient", "internal"};
+static const char *const type_names[] = {
+    "",       "context",           "stream", "event",    "plan",
+    "tensor", "profiling session", "report", "gradient", "internal"};
 
 static const char *article_of(uint64_t type) { return type == WIA__EVENT ? "an" : "a"; }
 

@@ -6,7 +6,7 @@ from .model import Operation, Program, Step, Term, gradient_of, why_not
 from .text import c_double, c_wrap
 
 _TOP = """\
-/* gradients_table.c: gradients as programs. Made from the catalog, wia/catalog/: change it there. */
+/* gradients_table.c: gradients as programs. Made from wia/catalog/: change it there. */
 #include <stddef.h>
 
 #include "gradient.h"
@@ -40,7 +40,7 @@ def _check(operation: Operation, program: Program, by_name: dict[str, Operation]
         if step.op not in by_name:
             raise ValueError(f"{what}: no operation has that name")
         used = by_name[step.op]
-        names = {item.name for item in (*used.attributes, *used.scalars)}
+        names = {item.name for item in used.attributes} | {item.name for item in used.scalars}
         if unknown := step.values.keys() - names:
             raise ValueError(f"{what} has no attribute {', '.join(sorted(unknown))}")
         if unknown := set(step.inputs) - known:

@@ -5,7 +5,7 @@ from __future__ import annotations
 __all__ = ["PROGRAMS"]
 
 PROGRAMS: dict[str, str] = {
-    # -- pairs ---------------------------------------------------------------------------------------
+    # -- pairs -------------------------------------------------------------------------------------
     "add": """
         d_a = sum_to(grad, shape=shape(a))
         d_b = sum_to(grad, shape=shape(b))
@@ -38,7 +38,7 @@ PROGRAMS: dict[str, str] = {
         d_a = sum_to(taken, shape=shape(a))
         d_b = sum_to(sub(grad, taken), shape=shape(b))
     """,
-    # -- functions -----------------------------------------------------------------------------------
+    # -- functions ---------------------------------------------------------------------------------
     "neg": "d_input = neg(grad)",
     "exp": "d_input = mul(grad, output)",
     "log": "d_input = div(grad, input)",

@@ -5,7 +5,7 @@ from __future__ import annotations
 __all__ = ["PROGRAMS"]
 
 PROGRAMS: dict[str, str] = {
-    # -- products ------------------------------------------------------------------------------------
+    # -- products ----------------------------------------------------------------------------------
     "matmul": """
         g = reshape(grad, shape=[1, 1]) if rank(a) == 1 and rank(b) == 1
         g = reshape(grad, shape=[*shape(grad)[:-1], 1, shape(grad)[-1]]) if rank(a) == 1
@@ -44,7 +44,7 @@ PROGRAMS: dict[str, str] = {
             stride=stride, dilation=dilation, groups=groups)
         d_bias = reduce_sum(grad, axes=[0, 2, 3])
     """,
-    # -- pools ---------------------------------------------------------------------------------------
+    # -- pools -------------------------------------------------------------------------------------
     "max_pool2d": """
         d_input = max_pool2d_gradient(grad, input, kernel=kernel, stride=stride, padding=padding, \
             dilation=dilation, ceil_mode=ceil_mode)

@@ -5,7 +5,7 @@ from __future__ import annotations
 __all__ = ["PROGRAMS"]
 
 PROGRAMS: dict[str, str] = {
-    # -- moves ---------------------------------------------------------------------------------------
+    # -- moves -------------------------------------------------------------------------------------
     "broadcast": "d_input = sum_to(grad, shape=shape(input))",
     "reshape": "d_input = reshape(grad, shape=shape(input))",
     "transpose": "d_input = transpose(grad, perm=inverse(perm))",

@@ -194,9 +194,9 @@ class Operation:
     input that has none of its own, or of the first output if there is no such input; with
     ``same_dtype`` all other inputs like it have that one too. A ``variadic`` operation has one
     entry in ``inputs``, which stands for 1 to MAX_INPUTS. ``gradient`` is its program, unless
-    :mod:`wia.catalog.derivatives` has it, ``no_gradient`` in one line why there is none. ``flops`` takes the shapes of the inputs,
-    the shape of the first output and the values. ``source`` names what the semantics are checked
-    against.
+    :mod:`wia.catalog.derivatives` has it, ``no_gradient`` in one line why there is none. ``flops``
+    takes the shapes of the inputs, the shape of the first output and the values. ``source`` names
+    what the semantics are checked against.
     """
 
     number: int

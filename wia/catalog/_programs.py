@@ -5,19 +5,19 @@ Names may be given several times: the first line whose condition holds is it. An
 
 - an input or output of the operation, by name; ``grad``, the gradient of the first output,
   ``grad_<output>`` that of another, which is 0 where there is none; what a line has made;
-- ``op(operand, ..., attribute=value)``: the first output of another operation, ``op(...).output`` one
-  by name;
+- ``op(operand, ..., attribute=value)``: the first output of another operation, ``op(...).output``
+  one by name;
 - ``a + b``, ``a - b``, ``a * b``, ``a / b``, ``-a``, ``a < b`` and its kin: the operations of these
   names;
 - a number, or a scalar of the operation by name: a fill of rank 0 with the dtype of ``grad``, or as
   a factor the operation scale.
 
 A value is an expression of numbers, lists (``[...]``, ``*list`` puts one into another), attributes
-and scalars of the operation by name, ``+ - * / // %``, comparisons, ``and or not``, ``a if c else b``,
-``list[i]``, ``list[a:b]``, and functions:
+and scalars of the operation by name, ``+ - * / // %``, comparisons, ``and or not``,
+``a if c else b``, ``list[i]``, ``list[a:b]``, and functions:
 
-- ``shape(operand)``, ``rank``, ``size`` (its elements), ``dtype``, ``given`` (whether it is there), of
-  inputs, outputs and their gradients;
+- ``shape(operand)``, ``rank``, ``size`` (its elements), ``dtype``, ``given`` (whether it is there),
+  of inputs, outputs and their gradients;
 - ``range(a, b)``, ``repeat(list, n)``, ``len``, ``sum``, ``prod``, ``max(a, b)``, ``min(a, b)``;
 - ``inverse(permutation)``, ``reversed(list)``, ``replaced(list, i, value)``;
 - ``kept(shape, axes)``: with size 1 in these dimensions, in all where there are none.
@@ -159,24 +159,22 @@ class _Reader:
             if self._known_to(to):
                 return self._add(to, "copy", (node.id,), {})
             return node.id
-        if isinstance(node, ast.Constant | ast.Name):
+        if self._is_number(node):
             return self._fill(node, to)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            if isinstance(node.operand, ast.Constant):
-                return self._fill(node, to)
             return self._add(to, "neg", self._inputs([node.operand], to), {})
         if isinstance(node, ast.BinOp):
             return self._arithmetic(node, to)
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
             name = _COMPARED[type(node.ops[0])]
             return self._add(to, name, self._inputs([node.left, node.comparators[0]], to), {})
-        output = ""
-        if isinstance(node, ast.Attribute):
-            node, output = node.value, node.attr
-        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+        output, made = (
+            ("", node) if not isinstance(node, ast.Attribute) else (node.attr, node.value)
+        )
+        if not isinstance(made, ast.Call) or not isinstance(made.func, ast.Name):
             raise ValueError(f"{ast.unparse(node)} is no operand")
-        values = {item.arg or "": tuple(self._terms(item.value)) for item in node.keywords}
-        return self._add(to, node.func.id, self._inputs(node.args, to), values, output)
+        values = {item.arg or "": tuple(self._terms(item.value)) for item in made.keywords}
+        return self._add(to, made.func.id, self._inputs(made.args, to), values, output)
 
     def _known(self) -> set[str]:
         return {*self.program.slots, *self._made}
@@ -202,10 +200,21 @@ class _Reader:
         return self._add(to, op, self._inputs([left, right], to), {})
 
     def _is_number(self, node: ast.expr) -> bool:
-        if isinstance(node, ast.UnaryOp):
-            node = node.operand
-        named = isinstance(node, ast.Name) and node.id not in self._known()
-        return named or isinstance(node, ast.Constant)
+        """Whether it is a value and no operand."""
+        match node:
+            case ast.Constant():
+                return True
+            case ast.Name(id=name):
+                return name not in self._known()
+            case ast.UnaryOp(operand=operand):
+                return self._is_number(operand)
+            case ast.BinOp(left=left, right=right):
+                return self._is_number(left) and self._is_number(right)
+            case ast.Subscript(value=value):
+                return self._is_number(value)
+            case ast.Call(func=ast.Name(id=name)):
+                return name in _ABOUT
+        return False
 
     def _fill(self, node: ast.expr, to: str) -> str:
         values = {

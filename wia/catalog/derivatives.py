@@ -1,8 +1,7 @@
 """The gradients of operations: programs of other operations, by name.
 
-:mod:`wia.catalog._programs` says how they are written. They stand together by what they are made of,
-and not in the entries, since they are read beside each other; an entry of elsewhere has its own in
-``Operation.gradient``.
+:mod:`wia.catalog._programs` says how they are written. They stand together and not in the entries,
+since they are read beside each other; an entry of elsewhere has its own in ``Operation.gradient``.
 """
 
 from __future__ import annotations
