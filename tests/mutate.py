@@ -60,9 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("words", nargs="*", help="only mutants whose guard, file or test has one")
     parser.add_argument("--list", action="store_true", help="print the table and try nothing")
     options = parser.parse_args(arguments)
-    text = (ROOT / "tests" / "mutants.toml").read_text(encoding="utf-8")
-    mutants = [Mutant(**entry) for entry in tomllib.loads(text)["mutant"]]
-    chosen = [mutant for mutant in mutants if is_chosen(mutant, options.words)]
+    chosen = [mutant for mutant in read_mutants() if is_chosen(mutant, options.words)]
     if options.list:
         for mutant in chosen:
             print(describe(mutant))
@@ -75,6 +73,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             failed += try_group(tree, sanitizer, group)
     print(f"{len(chosen) - failed} of {len(chosen)} guards shown")
     return 1 if failed else 0
+
+
+def read_mutants() -> list[Mutant]:
+    """Return all that are listed."""
+    text = (ROOT / "tests" / "mutants.toml").read_text(encoding="utf-8")
+    return [Mutant(**entry) for entry in tomllib.loads(text)["mutant"]]
 
 
 def is_chosen(mutant: Mutant, words: Sequence[str]) -> bool:
