@@ -78,44 +78,55 @@ def _end(state: Any, args: Any, begin: Any, c: Any, c_step: Any, count: Any) -> 
         run_function(word(state, ENDS_WITH), c, c_step, c, c_step, count, none, none)
 
 
+@serial
+def _row(state: Any, args: Any, total: Any, batch: Any, row: Any, a: Any, b: Any, c: Any) -> None:
+    """Row `row` of c, from that of a and the matrix b, which are at these addresses."""
+    k, n = word(state, K), word(state, N)
+    alpha, beta = _factor(state, args, ALPHA), _factor(state, args, BETA)
+    added = word(state, ADDEND)
+    step, c_step = word(state, B_STRIDES + 1), word(state, C_STRIDES + 1)
+    for begin in range(0, n, BLOCK):
+        count = min(BLOCK, n - begin)
+        _sum(
+            total,
+            pointer(a, numba.float32),
+            word(state, A_STRIDES + 1),
+            pointer(b + 4 * begin * step, numba.float32),
+            word(state, B_STRIDES),
+            step,
+            k,
+            count,
+        )
+        target = pointer(c + 4 * begin * c_step, numba.float32)
+        if added < 0 or beta == 0:
+            for j in range(count):
+                target[j * c_step] = alpha * total[j]
+            _end(state, args, begin, target, c_step, count)
+            continue
+        d_step = word(state, ADDEND_STRIDES + 1)
+        d = _matrix(state, args, added, 3, batch)
+        d += 4 * (row * word(state, ADDEND_STRIDES) + begin * d_step)
+        addend = pointer(d, numba.float32)
+        for j in range(count):
+            target[j * c_step] = alpha * total[j] + beta * addend[j * d_step]
+        _end(state, args, begin, target, c_step, count)
+
+
 @part
 def matmul(state: Any, args: Any, chunk: Any) -> Any:
     """c = alpha a b + beta addend, one unit being a row of c."""
-    m, k, n = word(state, M), word(state, K), word(state, N)
-    alpha, beta = _factor(state, args, ALPHA), _factor(state, args, BETA)
-    added = word(state, ADDEND)
+    m = word(state, M)
     total = pointer(stack(_BLOCK_BYTES), numba.float32)
-    for unit in range(first_unit(state, chunk), first_unit(state, chunk + 1)):
-        batch, row = unit // m, unit % m
+    a_step, c_step = 4 * word(state, A_STRIDES), 4 * word(state, C_STRIDES)
+    unit, end = first_unit(state, chunk), first_unit(state, chunk + 1)
+    while unit < end:  # the rows of one step of the batch
+        batch = unit // m
+        first = unit - batch * m
+        rows = min(m - first, end - unit)
         a = _matrix(state, args, word(state, FIRST), 0, batch)
-        a += 4 * row * word(state, A_STRIDES)
         b = _matrix(state, args, word(state, SECOND), 1, batch)
         c = _matrix(state, args, word(state, OUTPUT), 2, batch)
-        c += 4 * row * word(state, C_STRIDES)
-        step, c_step = word(state, B_STRIDES + 1), word(state, C_STRIDES + 1)
-        for begin in range(0, n, BLOCK):
-            count = min(BLOCK, n - begin)
-            _sum(
-                total,
-                pointer(a, numba.float32),
-                word(state, A_STRIDES + 1),
-                pointer(b + 4 * begin * step, numba.float32),
-                word(state, B_STRIDES),
-                step,
-                k,
-                count,
-            )
-            target = pointer(c + 4 * begin * c_step, numba.float32)
-            if added < 0 or beta == 0:
-                for j in range(count):
-                    target[j * c_step] = alpha * total[j]
-                _end(state, args, begin, target, c_step, count)
-                continue
-            d_step = word(state, ADDEND_STRIDES + 1)
-            d = _matrix(state, args, added, 3, batch)
-            d += 4 * (row * word(state, ADDEND_STRIDES) + begin * d_step)
-            addend = pointer(d, numba.float32)
-            for j in range(count):
-                target[j * c_step] = alpha * total[j] + beta * addend[j * d_step]
-            _end(state, args, begin, target, c_step, count)
+        for row in range(first, first + rows):
+            _row(state, args, total, batch, row, a + row * a_step, b, c + row * c_step)
+        unit += rows
     return 0
