@@ -378,8 +378,14 @@ wia_status_t wia__add_gradient(wia__gradient_build_t *build, uint32_t input) {
   if (status) return status;
   const wia_role_t is = {.role = WIA_ROLE_INPUT, .index = input};
   const uint32_t output = (uint32_t)value;
-  assert(memcmp(build->inputs[input].shape, value_of(build, value)->layout->shape,
-                build->inputs[input].rank * sizeof(int64_t)) == 0);
+  const wia_shape_t *wanted = &build->inputs[input];
+  const wia_tensor_layout_t *found = value_of(build, value)->layout;
+  if (found->rank != wanted->rank || found->dtype != wanted->dtype ||
+      memcmp(found->shape, wanted->shape, wanted->rank * sizeof *wanted->shape) != 0)
+    return wia__fail(WIA_STATUS_INTERNAL,
+                     "the gradient of %s by input %u has another shape or dtype than the input: a "
+                     "defect of its program in the catalog",
+                     build->op->name, input);
   if (!push(&build->made->outputs, &output, sizeof output) ||
       !push(&build->made->output_roles, &is, sizeof is))
     return no_memory();

@@ -92,6 +92,8 @@ def _terms(terms: tuple[Term, ...], slots: list[str]) -> str:
 
 def _term(term: Term, slots: list[str]) -> str:
     kind = f"WIA__TERM_{term.kind.upper()}"
+    if term.kind == "named":
+        return f"{{WIA__TERM_NUMBER, 0, WIA_{term.slot.upper()}}}"
     if term.kind == "number":
         return f"{{{kind}, 0, {c_double(term.number)}}}"
     index = slots.index(term.slot) if term.slot else int(term.number)

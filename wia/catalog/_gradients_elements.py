@@ -1,43 +1,10 @@
-"""Gradients of functions of each element."""
+"""Gradients of functions of each element, of one operand."""
 
 from __future__ import annotations
 
 __all__ = ["PROGRAMS"]
 
 PROGRAMS: dict[str, str] = {
-    # -- pairs -------------------------------------------------------------------------------------
-    "add": """
-        d_a = sum_to(grad, shape=shape(a))
-        d_b = sum_to(grad, shape=shape(b))
-    """,
-    "sub": """
-        d_a = sum_to(grad, shape=shape(a))
-        d_b = sum_to(neg(grad), shape=shape(b))
-    """,
-    "mul": """
-        d_a = sum_to(mul(grad, b), shape=shape(a))
-        d_b = sum_to(mul(grad, a), shape=shape(b))
-    """,
-    "div": """
-        share = div(grad, b)
-        d_a = sum_to(share, shape=shape(a))
-        d_b = sum_to(neg(mul(share, output)), shape=shape(b))
-    """,
-    "minimum": """
-        taken = mul(grad, cast(less_equal(a, b), dtype=dtype(grad)))
-        d_a = sum_to(taken, shape=shape(a))
-        d_b = sum_to(sub(grad, taken), shape=shape(b))
-    """,
-    "maximum": """
-        taken = mul(grad, cast(greater_equal(a, b), dtype=dtype(grad)))
-        d_a = sum_to(taken, shape=shape(a))
-        d_b = sum_to(sub(grad, taken), shape=shape(b))
-    """,
-    "where": """
-        taken = mul(grad, cast(condition, dtype=dtype(grad)))
-        d_a = sum_to(taken, shape=shape(a))
-        d_b = sum_to(sub(grad, taken), shape=shape(b))
-    """,
     # -- functions ---------------------------------------------------------------------------------
     "neg": "d_input = neg(grad)",
     "exp": "d_input = mul(grad, output)",
@@ -58,9 +25,84 @@ PROGRAMS: dict[str, str] = {
         inside = cast(equal(input, output), dtype=dtype(grad))
         d_input = mul(grad, inside)
     """,
-    "softmax": """
-        weighted = mul(grad, output)
-        total = reduce_sum(weighted, axes=axis, keepdims=1)
-        d_input = sub(weighted, mul(output, total))
+    "abs": "d_input = grad * sign(input)",
+    "reciprocal": "d_input = -(grad * output * output)",
+    "square": "d_input = grad * (2 * input)",
+    "rsqrt": "d_input = (grad * -0.5) * (output / input)",
+    "cbrt": "d_input = grad / (3 * (output * output))",
+    "frac": "d_input = copy(grad)",
+    "nan_to_num": "d_input = where(is_finite(input), grad, 0)",
+    "exp2": "d_input = grad * output * 0.6931471805599453",
+    "expm1": "d_input = grad * output + grad",
+    "log2": "d_input = grad / (input * 0.6931471805599453)",
+    "log10": "d_input = grad / (input * 2.302585092994046)",
+    "log1p": "d_input = grad / (input + 1)",
+    "scale": "d_input = scale(grad, factor=factor)",
+    "sin": "d_input = grad * cos(input)",
+    "cos": "d_input = -(grad * sin(input))",
+    "tan": "d_input = grad * (output * output) + grad",
+    "asin": "d_input = grad * rsqrt(1 - input * input)",
+    "acos": "d_input = -(grad * rsqrt(1 - input * input))",
+    "atan": "d_input = grad / (input * input + 1)",
+    "sinh": "d_input = grad * cosh(input)",
+    "cosh": "d_input = grad * sinh(input)",
+    "asinh": "d_input = grad * rsqrt(input * input + 1)",
+    "acosh": "d_input = grad * rsqrt(input - 1) * rsqrt(input + 1)",
+    "atanh": "d_input = grad / (1 - input * input)",
+    "sinc": """
+        slope = (cos(input * 3.141592653589793) - output) / input
+        d_input = grad * where(input == 0, 0, slope)
+    """,
+    "logit": """
+        inside = logical_and(input >= epsilon, input <= 1 - epsilon)
+        slope = grad / (input * (1 - input))
+        d_input = where(inside, slope, 0) if epsilon > 0
+        d_input = slope
+    """,
+    # -- special ---------------------------------------------------------------------------------
+    "erf": "d_input = grad * exp(-(input * input)) * 1.1283791670955126",
+    "erfc": "d_input = grad * exp(-(input * input)) * -1.1283791670955126",
+    "erfinv": "d_input = grad * exp(output * output) * 0.886226925452758",
+    "ndtr": "d_input = grad * exp(input * input * -0.5) * 0.3989422804014327",
+    "ndtri": "d_input = grad * exp(output * output * 0.5) * 2.5066282746310002",
+    "gamma": "d_input = grad * output * digamma(input)",
+    "lgamma": "d_input = grad * digamma(input)",
+    "i0": "d_input = grad * i1(input)",
+    "i1": "d_input = grad * where(input == 0, 0.5, i0(input) - output / input)",
+    "j0": "d_input = -(grad * j1(input))",
+    "j1": "d_input = grad * where(input == 0, 0.5, j0(input) - output / input)",
+    # -- activations -----------------------------------------------------------------------------
+    "softplus": "d_input = grad * sigmoid(input * beta)",
+    "log_sigmoid": "d_input = grad * sigmoid(-input)",
+    "leaky_relu": "d_input = where(input < 0, grad * alpha, grad)",
+    "elu": "d_input = where(input <= 0, grad * (output + alpha), grad)",
+    "selu": "d_input = where(input <= 0, grad * (output + alpha * gamma), grad * gamma)",
+    "celu": "d_input = where(input <= 0, grad * exp(input / alpha), grad)",
+    "hard_sigmoid": """
+        line = input * alpha + beta
+        d_input = where(logical_and(line >= 0, line <= 1), grad * alpha, 0)
+    """,
+    "hard_swish": """
+        middle = grad * (input / 3 + 0.5)
+        d_input = where(input < -3, 0, where(input > 3, grad, middle))
+    """,
+    "softsign": "d_input = grad / square(abs(input) + 1)",
+    "mish": """
+        bend = tanh(softplus(input))
+        d_input = grad * (bend + input * sigmoid(input) * (1 - bend * bend))
+    """,
+    "thresholded_relu": "d_input = where(input > alpha, grad, 0)",
+    "shrink": "d_input = where(abs(input) > lambd, grad, 0)",
+    "quick_gelu": """
+        gate = sigmoid(input * alpha)
+        d_input = grad * (gate + output * (1 - gate) * alpha)
+    """,
+    "relu_gradient": "d_grad = sum_to(relu_gradient(grad_result, output), shape=shape(grad))",
+    "gelu_gradient": """
+        slope = gelu_gradient(grad_result, input, approximate=approximate)
+        d_grad = sum_to(slope, shape=shape(grad))
+        bell = exp(input * input * -0.5) * 0.3989422804014327
+        bend = grad_result * grad * bell * (2 - input * input)
+        d_input = sum_to(bend, shape=shape(input)) if not approximate
     """,
 }

@@ -4,12 +4,211 @@ from __future__ import annotations
 
 __all__ = ["PROGRAMS"]
 
+_NUMBERED = "reshape(iota(shape=[size(input)], dtype=int64), shape=shape(input))"
+"""Each element's number: moved, it tells where an element of the result comes from."""
+
+_BACK = """
+        rows = reshape(grad, shape=[size(grad)])
+        places = reshape(moved, shape=[size(grad)])
+        d_input = reshape(gather_gradient(rows, places, shape=[size(input)]), shape=shape(input))
+"""
+_BACK_OR_OUT = """
+        rows = reshape(grad, shape=[size(grad)])
+        places = reshape(moved, shape=[size(grad)])
+        all = gather_gradient(rows, places, shape=[size(input) + 1])
+        d_input = reshape(slice(all, starts=[0], ends=[size(input)], axes=[0]), shape=shape(input))
+"""
+"""The same, with a place behind the input for what comes from none of its elements."""
+
 PROGRAMS: dict[str, str] = {
-    # -- moves -------------------------------------------------------------------------------------
     "broadcast": "d_input = sum_to(grad, shape=shape(input))",
     "reshape": "d_input = reshape(grad, shape=shape(input))",
     "transpose": "d_input = transpose(grad, perm=inverse(perm))",
     "copy": "d_input = copy(grad)",
     "cast": "d_input = cast(grad, dtype=dtype(input))",
+    "concat": """
+        end = let(before(axis) + shape(inputs)[axis])
+        d_inputs = slice(grad, starts=[before(axis)], ends=[end], axes=[axis])
+    """,
+    "stack": """
+        row = slice(grad, starts=[place()], ends=[place() + 1], axes=[axis])
+        d_inputs = reshape(row, shape=shape(inputs))
+    """,
+    "slice": f"""
+        moved = slice({_NUMBERED}, starts=starts, ends=ends, axes=axes, steps=steps)
+        {_BACK}
+    """,
+    "pad": f"""
+        moved = pad({_NUMBERED}, pads=pads, mode=mode, value=size(input))
+        {_BACK_OR_OUT}
+    """,
+    "tile": f"""
+        moved = tile({_NUMBERED}, repeats=repeats)
+        {_BACK}
+    """,
+    "roll": "d_input = roll(grad, shifts=-shifts, axes=axes)",
+    "flip": "d_input = flip(grad, axes=axes)",
+    "trilu": "d_input = trilu(grad, k=k, upper=upper)",
+    "diag": f"""
+        moved = diag({_NUMBERED} + fill(shape=[], dtype=int64, value=1), k=k)
+        rows = reshape(grad, shape=[size(grad)])
+        places = reshape(moved, shape=[size(grad)])
+        all = gather_gradient(rows, places, shape=[size(input) + 1])
+        back = slice(all, starts=[1], ends=[size(input) + 1], axes=[0])
+        d_input = reshape(back, shape=shape(input))
+    """,
+    "depth_to_space": "d_input = space_to_depth(grad, block_size=block_size, mode=mode)",
+    "space_to_depth": "d_input = depth_to_space(grad, block_size=block_size, mode=mode)",
+    "reverse_sequence": """
+        d_input = reverse_sequence(grad, lengths, time_axis=time_axis, batch_axis=batch_axis)
+    """,
+    "resize": f"""
+        moved = resize({_NUMBERED}, sizes=sizes, scales=scales, axes=axes, \
+            coordinates=coordinates, nearest_mode=nearest_mode, keep_aspect=keep_aspect, roi=roi, \
+            extrapolation=size(input)) if mode == 0
+        rows = reshape(grad, shape=[size(grad)])
+        places = reshape(moved, shape=[size(grad)])
+        all = gather_gradient(rows, places, shape=[size(input) + 1])
+        d_input = reshape(slice(all, starts=[0], ends=[size(input)], axes=[0]), shape=shape(input))
+    """,
+    # -- picked ----------------------------------------------------------------------------------
     "gather": "d_input = gather_gradient(grad, indices, shape=shape(input), axis=axis)",
+    "gather_gradient": "d_grad = gather(grad_output, indices, axis=axis)",
+    "embedding": "d_weight = gather_gradient(grad, indices, shape=shape(weight), axis=0)",
+    "gather_elements": """
+        zeros = fill(shape=shape(input), dtype=dtype(grad))
+        d_input = scatter_elements(zeros, indices, grad, axis=axis, reduction=1)
+    """,
+    "gather_nd": f"""
+        moved = gather_nd({_NUMBERED}, indices, batch_dims=batch_dims)
+        {_BACK}
+    """,
+    "scatter_elements": """
+        zeros = fill(shape=shape(updates), dtype=dtype(grad))
+        d_input = scatter_elements(grad, indices, zeros, axis=axis) if reduction == 0
+        d_input = copy(grad) if reduction == 1
+        order = reshape(iota(shape=[size(updates)], dtype=int64), shape=shape(updates))
+        none = fill(shape=shape(input), dtype=int64)
+        last = scatter_elements(none, indices, order, axis=axis)
+        stays = gather_elements(last, indices, axis=axis) == order
+        picked = gather_elements(grad, indices, axis=axis)
+        d_updates = where(stays, picked, 0) if reduction == 0
+        d_updates = copy(picked) if reduction == 1
+    """,
+    "scatter_nd": """
+        zeros = fill(shape=shape(updates), dtype=dtype(grad))
+        d_input = scatter_nd(grad, indices, zeros) if reduction == 0
+        d_input = copy(grad) if reduction == 1
+        order = reshape(iota(shape=[size(updates)], dtype=int64), shape=shape(updates))
+        none = fill(shape=shape(input), dtype=int64)
+        stays = gather_nd(scatter_nd(none, indices, order), indices) == order
+        picked = gather_nd(grad, indices)
+        d_updates = where(stays, picked, 0) if reduction == 0
+        d_updates = copy(picked) if reduction == 1
+    """,
+    "index_add": """
+        d_input = copy(grad)
+        d_updates = gather(grad, indices, axis=axis)
+    """,
+    "embedding_bag": """
+        bags = let(shape(grad)[0])
+        order = iota(shape=[size(indices)], dtype=dtype(offsets))
+        after = searchsorted(offsets, order, right=1)
+        bag = after - fill(shape=[], dtype=int64, value=1)
+        one = fill(shape=[size(indices)], dtype=dtype(grad), value=1)
+        count = gather_gradient(one, bag, shape=[bags])
+        share = grad / reshape(count, shape=[bags, 1]) if mode == 1
+        share = grad if mode == 0
+        row = gather(share, bag)
+        rows = row * reshape(factors, shape=[size(indices), 1]) if given(factors)
+        rows = row
+        d_weight = gather_gradient(rows, indices, shape=shape(weight), axis=0)
+        d_factors = reduce_sum(row * gather(weight, indices), axes=[1])
+    """,
+    # -- in order --------------------------------------------------------------------------------
+    "sort": """
+        order = argsort(input, axis=axis, descending=descending)
+        zeros = fill(shape=shape(input), dtype=dtype(grad))
+        d_input = scatter_elements(zeros, order, grad, axis=axis)
+    """,
+    "top_k": """
+        order = indices if given(indices)
+        order = top_k(input, k=k, axis=axis, largest=largest, sorted=sorted).indices
+        zeros = fill(shape=shape(input), dtype=dtype(grad))
+        d_input = scatter_elements(zeros, order, grad, axis=axis)
+    """,
+    # -- masks -----------------------------------------------------------------------------------
+    "masked_fill": "d_input = where(mask, 0, grad)",
+    "masked_add": """
+        d_input = copy(grad)
+        d_other = sum_to(where(mask, grad, 0), shape=shape(other))
+    """,
+    "dropout": "d_input = dropout(grad, ratio=ratio, seed=seed, offset=offset)",
+    # -- layers ----------------------------------------------------------------------------------
+    "glu": """
+        half = let(shape(input)[axis] // 2)
+        a = slice(input, starts=[0], ends=[half], axes=[axis])
+        b = slice(input, starts=[half], ends=[2 * half], axes=[axis])
+        gate = sigmoid(b)
+        act = gate if activation == 0
+        act = b * gate if activation == 1
+        act = gelu(b) if activation == 2
+        act = relu(b) if activation == 3
+        act = b
+        pull = grad * a
+        d_b = pull * gate * (1 - gate) if activation == 0
+        d_b = pull * (gate + b * gate * (1 - gate)) if activation == 1
+        d_b = gelu_gradient(pull, b) if activation == 2
+        d_b = relu_gradient(pull, act) if activation == 3
+        d_b = pull
+        d_input = concat(grad * act, d_b, axis=axis)
+    """,
+    "rotary_embedding": """
+        d_input = rotary_embedding(grad, cos, -sin, positions, interleaved=interleaved, \
+            heads=heads, width=width)
+    """,
+    "affine_grid": """
+        eye = eye(shape=shape(theta)[1:], dtype=dtype(grad))
+        plain = broadcast(eye, shape=shape(theta))
+        points = let([shape(theta)[0], prod(shape(grad)[1:-1])])
+        grid = affine_grid(plain, size=size, align_corners=align_corners)
+        places = reshape(grid, shape=[*points, shape(grad)[-1]])
+        ones = fill(shape=[*points, 1], dtype=dtype(grad), value=1)
+        slope = reshape(grad, shape=[*points, shape(grad)[-1]])
+        d_theta = matmul(slope, concat(places, ones, axis=2), transpose_a=1)
+    """,
+    # -- signals ---------------------------------------------------------------------------------
+    "dft": """
+        n = let(shape(input)[axis])
+        l = let(length if length > 0 else n)
+        missing = let(l - shape(grad)[axis])
+        here = let(axis % rank(grad))
+        pads = let(replaced(repeat(0, 2 * rank(grad)), here + rank(grad), missing))
+        all = pad(grad, pads=pads)
+        turned = dft(all, axis=axis, inverse=not inverse)
+        full = turned / l if inverse
+        full = turned * l
+        cut = slice(full, starts=[0], ends=[min(n, l)], axes=[axis])
+        more = let(replaced(repeat(0, 2 * rank(grad)), here + rank(grad), n - min(n, l)))
+        whole = pad(cut, pads=more)
+        last = let([rank(grad) - 1])
+        d_input = slice(whole, starts=[0], ends=[shape(input)[-1]], axes=last) \
+            if not (inverse and onesided)
+    """,
+    "stft": """
+        taken = let(size(window) if given(window) else frame_length)
+        l = let(taken if onesided else shape(output)[2])
+        all = pad(grad, pads=[0, 0, 0, 0, 0, 0, l - shape(output)[2], 0])
+        time = dft(all, axis=2, inverse=1) * l
+        weighted = time * reshape(window, shape=[l, 1]) if given(window)
+        weighted = time
+        step = fill(shape=[], dtype=int64, value=frame_step)
+        begins = iota(shape=[shape(output)[1], 1], dtype=int64, axis=0) * step
+        places = begins + iota(shape=[1, l], dtype=int64, axis=1)
+        channels = slice(weighted, starts=[0], ends=[shape(input)[2]], axes=[3])
+        d_input = gather_gradient(channels, places, shape=shape(input), axis=1)
+        frames = gather(input, places, axis=1)
+        plain = slice(time, starts=[0], ends=[shape(input)[2]], axes=[3])
+        d_window = reduce_sum(frames * plain, axes=[0, 1, 3])
+    """,
 }

@@ -61,4 +61,62 @@ PROGRAMS: dict[str, str] = {
         all = broadcast(grad, shape=shape(input))
         d_input = sum_to(all, shape=shape(input), factor=factor)
     """,
+    "cumprod": """
+        zeros = cast(input == 0, dtype=dtype(grad))
+        passed = cumsum(zeros, axis=axis, reverse=reverse)
+        back = cumsum(grad * output, axis=axis, exclusive=exclusive, reverse=not reverse)
+        first = logical_and(input == 0, passed == 1)
+        whole = cumprod(where(first, 1, input), axis=axis, exclusive=exclusive, reverse=reverse)
+        rest = cumsum(grad * whole, axis=axis, exclusive=exclusive, reverse=not reverse)
+        d_input = where(passed == 0, back / input, where(first, rest, 0))
+    """,
+    "log_cumsum_exp": """
+        up = log(maximum(grad, 0)) - output
+        down = log(maximum(-grad, 0)) - output
+        above = flip(log_cumsum_exp(flip(up, axes=[axis]), axis=axis), axes=[axis])
+        below = flip(log_cumsum_exp(flip(down, axes=[axis]), axis=axis), axes=[axis])
+        d_input = exp(input + above) - exp(input + below)
+    """,
+    "cummax": """
+        zeros = fill(shape=shape(input), dtype=dtype(grad))
+        d_input = scatter_elements(zeros, indices, grad, axis=axis, reduction=1)
+    """,
+    "cummin": """
+        zeros = fill(shape=shape(input), dtype=dtype(grad))
+        d_input = scatter_elements(zeros, indices, grad, axis=axis, reduction=1)
+    """,
+    # -- along an axis ---------------------------------------------------------------------------
+    "softmax": """
+        weighted = mul(grad, output)
+        total = reduce_sum(weighted, axes=axis, keepdims=1)
+        d_input = sub(weighted, mul(output, total))
+    """,
+    "masked_softmax": """
+        weighted = grad * output
+        d_input = weighted - output * reduce_sum(weighted, axes=axis, keepdims=1)
+    """,
+    "softmin": """
+        weighted = grad * output
+        d_input = output * reduce_sum(weighted, axes=axis, keepdims=1) - weighted
+    """,
+    "log_softmax": "d_input = grad - exp(output) * reduce_sum(grad, axes=axis, keepdims=1)",
+    "lp_norm": """
+        norm = reduce_l1(input, axes=axis, keepdims=1) if p == 1
+        norm = reduce_l2(input, axes=axis, keepdims=1)
+        slope = sign(input) if p == 1
+        slope = output
+        share = grad - slope * reduce_sum(grad * output, axes=axis, keepdims=1)
+        d_input = where(norm == 0, 0, share / norm)
+    """,
+    "cosine_similarity": """
+        slope = reshape(grad, shape=kept(shape(a), [axis]))
+        cosine = reshape(output, shape=kept(shape(a), [axis]))
+        square_a = reduce_sum_square(a, axes=axis, keepdims=1)
+        square_b = reduce_sum_square(b, axes=axis, keepdims=1)
+        product = sqrt(square_a) * sqrt(square_b)
+        free = product > epsilon
+        divisor = maximum(product, epsilon)
+        d_a = slope * (b / divisor - where(free, cosine * a / square_a, 0))
+        d_b = slope * (a / divisor - where(free, cosine * b / square_b, 0))
+    """,
 }

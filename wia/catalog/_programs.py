@@ -3,8 +3,9 @@
 A program is lines of ``name = operand if condition``. ``d_<input>`` is the gradient of an input.
 Names may be given several times: the first line whose condition holds is it. An operand is
 
-- an input or output of the operation, by name; ``grad``, the gradient of the first output,
-  ``grad_<output>`` that of another, which is 0 where there is none; what a line has made;
+- an input or output of the operation, by name; ``grad``, the gradient of the first output (unless
+  an input has that name), ``grad_<output>`` that of another, which is 0 where there is none; what a
+  line has made;
 - ``op(operand, ..., attribute=value)``: the first output of another operation, ``op(...).output``
   one by name;
 - ``a + b``, ``a - b``, ``a * b``, ``a / b``, ``-a``, ``a < b`` and its kin: the operations of these
@@ -19,14 +20,14 @@ and scalars of the operation by name, ``+ - * / // %``, comparisons, ``and or no
 - ``shape(operand)``, ``rank``, ``size`` (its elements), ``dtype``, ``given`` (whether it is there),
   of inputs, outputs and their gradients;
 - ``range(a, b)``, ``repeat(list, n)``, ``len``, ``sum``, ``prod``, ``max(a, b)``, ``min(a, b)``;
-- ``inverse(permutation)``, ``reversed(list)``, ``replaced(list, i, value)``;
+- ``inverse(permutation)``, ``reversed(list)``, ``replaced(list, i, value)``, and names of dtypes;
 - ``kept(shape, axes)``: with size 1 in these dimensions, in all where there are none.
 
 Where an operation has a list of inputs, the program is run for one of them, which has the name of
 the list; ``place()`` is its number, and ``before(axis)`` the sizes of those before it, added up.
 
-A condition is such an expression. Values and conditions become terms: each takes the results of
-those before it. hal/gradient_terms.c computes them.
+A line ``name = let(value)`` names a value. A condition is such an expression. Values and conditions
+become terms: each takes the results of those before it. hal/gradient_terms.c computes them.
 """
 
 from __future__ import annotations
@@ -35,14 +36,14 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ._model import Operation
+from ._model import FLOATS, INTEGERS, Operation
 
 __all__ = ["Program", "Step", "Term", "read_program"]
 
 
 @dataclass(frozen=True)
 class Term:
-    """One term. ``slot`` is the operand that it is about."""
+    """One term. ``slot`` is the operand that it is about, or the name of a dtype."""
 
     kind: str
     number: float = 0
@@ -111,6 +112,7 @@ _COMPARED = {
     ast.NotEq: "not_equal",
 }
 _TERMS = {**_BINARY, ast.FloorDiv: "floordiv", ast.Mod: "mod"}
+_DTYPES = (*FLOATS, *INTEGERS, "bool")
 _ABOUT = {"shape", "rank", "size", "dtype", "given"}
 _FUNCTIONS = {
     "range": "range",
@@ -132,19 +134,24 @@ _FUNCTIONS = {
 class _Reader:
     def __init__(self, operation: Operation) -> None:
         outputs = [output.name for output in operation.outputs]
-        slots = [operand.name for operand in operation.inputs] + outputs
-        slots += [f"grad_{name}" if number else "grad" for number, name in enumerate(outputs)]
-        self.program = Program(slots)
+        inputs = [operand.name for operand in operation.inputs]
+        plain = () if "grad" in inputs else outputs[:1]
+        grads = ["grad" if name in plain else f"grad_{name}" for name in outputs]
+        self.program = Program([*inputs, *outputs, *grads])
         self._attributes = [item.name for item in operation.attributes]
         self._scalars = [item.name for item in operation.scalars]
         self._condition: tuple[Term, ...] = ()
         self._made: set[str] = set()
+        self._lets: dict[str, tuple[Term, ...]] = {}
 
     def read(self, statement: ast.stmt) -> None:
         if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
             raise ValueError(f"line {statement.lineno} is no assignment")
         value = statement.value
         self._condition = ()
+        if isinstance(value, ast.Call) and ast.unparse(value.func) == "let":
+            self._lets[statement.targets[0].id] = tuple(self._terms(value.args[0]))
+            return
         if isinstance(value, ast.IfExp):
             self._condition = tuple(self._terms(value.test))
             value = value.body
@@ -255,6 +262,10 @@ class _Reader:
                 yield Term("number", float(number))
             case ast.Name(id=name) if name in self._attributes:
                 yield Term("attribute", self._attributes.index(name))
+            case ast.Name(id=name) if name in self._lets:
+                yield from self._lets[name]
+            case ast.Name(id=name) if name in _DTYPES:
+                yield Term("named", slot=name)
             case ast.Name(id=name) if name in self._scalars:
                 yield Term("scalar", self._scalars.index(name))
             case ast.List(elts=parts) | ast.Tuple(elts=parts):

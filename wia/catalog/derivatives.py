@@ -8,7 +8,16 @@ from __future__ import annotations
 
 from textwrap import dedent
 
-from . import _gradients_elements, _gradients_layers, _gradients_moves, _gradients_sums
+from . import (
+    _gradients_elements,
+    _gradients_losses,
+    _gradients_moves,
+    _gradients_norms,
+    _gradients_pairs,
+    _gradients_products,
+    _gradients_sums,
+    _gradients_windows,
+)
 from ._model import FLOATS, Operation
 from ._programs import Program, Step, Term, read_program
 
@@ -16,8 +25,12 @@ __all__ = ["PROGRAMS", "Program", "Step", "Term", "gradient_of", "gradient_text"
 
 PROGRAMS: dict[str, str] = {
     **_gradients_elements.PROGRAMS,
+    **_gradients_pairs.PROGRAMS,
     **_gradients_sums.PROGRAMS,
-    **_gradients_layers.PROGRAMS,
+    **_gradients_norms.PROGRAMS,
+    **_gradients_losses.PROGRAMS,
+    **_gradients_products.PROGRAMS,
+    **_gradients_windows.PROGRAMS,
     **_gradients_moves.PROGRAMS,
 }
 
