@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ class Operand:
     """A view of a larger allocation. The host has a copy of all of it, to compare with later.
 
     What surrounds the view is random bytes: a kernel that reads there gets a wrong result, and one
-    that writes there is found by check().
+    that writes there is found by count_changes().
     """
 
     def __init__(
@@ -31,10 +32,8 @@ class Operand:
     ) -> None:
         self._shape, self._layout = shape, layout
         count = room(shape, layout)
-        random = np.random.default_rng(count)
-        surrounding = random.integers(0, 256, count * dtype.itemsize, np.uint8)
-        surrounding &= 1 if dtype.kind == "b" else 2 ** packed_bits(dtype) - 1
-        self._host: Array = surrounding.view(dtype)
+        self._host: Array = _random_elements(count, dtype).copy()
+        self._now = self._host
         self._flat = context.empty(count, dtype)
         view: wia.Tensor = lay_out(self._flat, shape, layout)
         self.tensor = view if view.shape == shape else view.broadcast_to(shape)
@@ -43,26 +42,46 @@ class Operand:
         """Sets the elements of the view; None: to what an output has that was never written to."""
         view = lay_out(self._host, self._shape, self._layout)
         if values is None:
-            # NaN where there is one: a result that depends on it shows.
-            bits = packed_bits(self._host.dtype)
-            blank = np.full(self._host.dtype.itemsize, 2**bits - 1, np.uint8)
-            is_bool = self._host.dtype.kind == "b"
-            view[...] = True if is_bool else blank.view(self._host.dtype)[0]
+            view[...] = _blank(self._host.dtype)
         elif view.shape == self._shape:
             view[...] = values
         else:
             view[...] = values[:1]
         self._flat.write(self._host)
 
-    def read(self) -> Array:
-        """The elements of the view, as they are on the device."""
-        return np.array(lay_out(self._flat.numpy(), self._shape, self._layout), order="C")
+    def fetch(self) -> None:
+        """Takes from the device what elements() and the counts of changes are about."""
+        self._now = self._flat.numpy()
+
+    def elements(self) -> Array:
+        """The elements of the view, as they were at the last fetch()."""
+        return np.array(lay_out(self._now, self._shape, self._layout), order="C")
 
     def count_changes(self, *, outside: bool) -> int:
         """Elements that are not as the last write() left them: of all, or of those outside."""
         width = self._host.dtype.itemsize
-        now, then = self._flat.numpy().view(np.uint8), self._host.view(np.uint8)
-        changed = (now != then).reshape(-1, width).any(axis=1)
+        now, then = self._now.view(np.uint8), self._host.view(np.uint8)
+        changed = now != then
+        if not changed.any():
+            return 0
+        changed = changed.reshape(-1, width).any(axis=1)
         if outside:
             lay_out(changed, self._shape, self._layout)[...] = False
-        return int(changed.sum())
+        return int(np.count_nonzero(changed))
+
+
+@lru_cache(maxsize=512)
+def _random_elements(count: int, dtype: np.dtype[Any]) -> Array:
+    """Elements of random bytes; the same ones for each operand of that size and dtype."""
+    surrounding = np.random.default_rng(count).integers(0, 256, count * dtype.itemsize, np.uint8)
+    surrounding &= 1 if dtype.kind == "b" else 2 ** packed_bits(dtype) - 1
+    return surrounding.view(dtype)
+
+
+@lru_cache
+def _blank(dtype: np.dtype[Any]) -> Any:
+    """NaN where there is one, so that a result which depends on it shows; else all bits set."""
+    if dtype.kind == "b":
+        return True
+    bits = packed_bits(dtype)
+    return np.full(dtype.itemsize, 2**bits - 1, np.uint8).view(dtype)[0]

@@ -1,24 +1,27 @@
-"""Worker processes: cases are handed over one by one, so that a crash or a hang costs one."""
+"""Worker processes: cases are handed over in batches, and a crash or a hang costs one of them."""
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
 import multiprocessing.connection
 import signal
 import tempfile
 import time
+from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from wia_conformance._cases import Case
 from wia_conformance._outcome import Outcome
-from wia_conformance._worker import Ready, Refused, work
+from wia_conformance._worker import Answer, Ready, Refused, work
 
 __all__ = ["DeviceError", "Options", "run_cases"]
 
 _START_TIMEOUT = 120.0
 _LOG_TAIL = 2000
+_BATCH = 128
 
 
 class DeviceError(Exception):
@@ -42,7 +45,7 @@ class Options:
 
 
 class _Worker:
-    """A process, and the case that it is at."""
+    """A process, and the cases that it has been given, the one that it is at first."""
 
     def __init__(self, options: Options, folder: Path) -> None:
         self._options = options
@@ -55,20 +58,28 @@ class _Worker:
         self.process = context.Process(target=work, args=arguments)
         self.process.start()
         theirs.close()
-        self.case: Case | None = None
+        self.cases: deque[Case] = deque()
         self._printed = 0
         self.deadline = time.monotonic() + _START_TIMEOUT
         self.ready: Ready | None = None
 
-    def give(self, case: Case) -> None:
-        """Hands a case over. A worker that has just died is noticed when its answer is due."""
-        self.case = case
-        self._printed = self._log.stat().st_size
-        self.deadline = time.monotonic() + self._options.timeout
+    def give(self, cases: Sequence[Case]) -> None:
+        """Hands cases over. A worker that has just died is noticed when its answer is due."""
+        self.cases.extend(cases)
+        self._begin(self._log.stat().st_size)
         try:
-            self.connection.send(case)
+            self.connection.send(cases)
         except OSError:
             return
+
+    def done(self, printed: int) -> Case:
+        """The case that it has just answered; from now on it is at the next one."""
+        self._begin(printed)
+        return self.cases.popleft()
+
+    def _begin(self, printed: int) -> None:
+        self._printed = printed
+        self.deadline = time.monotonic() + self._options.timeout
 
     def receive(self) -> object:
         """What it has to say; None when it has died."""
@@ -114,7 +125,7 @@ def run_cases(
     Raises DeviceError when the device can't be opened at the start.
     """
     with tempfile.TemporaryDirectory(prefix="wia-conformance-") as folder:
-        pool = _Pool(list(reversed(cases)), options, Path(folder))
+        pool = _Pool(cases, options, Path(folder))
         try:
             yield from pool.run()
         except BaseException:
@@ -124,10 +135,20 @@ def run_cases(
 
 
 class _Pool:
-    """The workers, and the cases that are still to do, the next one last."""
+    """The workers, and the batches that are still to do, the next one last.
 
-    def __init__(self, waiting: list[Case], options: Options, folder: Path) -> None:
-        self._waiting = waiting
+    A batch has the cases of one operation and dtype: many of them have inputs and results in
+    common, which a worker keeps.
+    """
+
+    def __init__(self, cases: Sequence[Case], options: Options, folder: Path) -> None:
+        groups = itertools.groupby(cases, lambda case: (case.op, case.dtype))
+        found = [list(group) for _, group in groups]
+        self._waiting = [
+            group[begin : begin + _BATCH]
+            for group in reversed(found)
+            for begin in reversed(range(0, len(group), _BATCH))
+        ]
         self._options = options
         self._folder = folder
         self._workers: list[_Worker] = []
@@ -145,13 +166,13 @@ class _Pool:
                         told = True
                         yield message
                         self._fill_up()
-                elif isinstance(message, Outcome) and worker.case is not None:
-                    yield worker.case, message
-                    worker.case = None
+                elif isinstance(message, Answer):
+                    yield worker.done(message.printed), message.outcome
                 else:
                     yield from self._bury(worker, message, told)
                     continue
-                self._hand_out(worker)
+                if not worker.cases:
+                    self._hand_out(worker)
 
     def _fill_up(self) -> None:
         """Starts as many workers as there may be."""
@@ -182,7 +203,7 @@ class _Pool:
     def _bury(self, worker: _Worker, message: object, told: bool) -> Iterator[tuple[Case, Outcome]]:
         """A worker that died or is too late: its case has its outcome, and another one starts."""
         late = message is None and worker.process.is_alive() and worker.deadline <= time.monotonic()
-        limit = self._options.timeout if worker.case else _START_TIMEOUT
+        limit = self._options.timeout if worker.cases else _START_TIMEOUT
         if isinstance(message, Refused):
             reason = message.reason
         elif late:
@@ -193,16 +214,18 @@ class _Pool:
         self._workers.remove(worker)
         if worker.ready is None and not told:
             raise DeviceError(reason)
-        case = worker.case
-        if case is None and self._waiting:
+        if not worker.cases and self._waiting:
             # It died while it started: without the case that it was to get, this could go on
             # for ever.
-            case = self._waiting.pop()
+            worker.cases.extend(self._waiting.pop())
             reason = f"A new process for the case did not start. {reason}"
-        if case is not None:
+        if worker.cases:
+            case = worker.cases.popleft()
             yield case, Outcome("timeout", reason, limit) if late else Outcome("crash", reason)
+        if worker.cases:
+            self._waiting.append(list(worker.cases))
         self._deaths += 1
-        if self._deaths == self._options.stop_after:
+        if 0 < self._options.stop_after <= self._deaths:
             self._waiting.clear()
         if self._waiting:
             self._workers.append(_Worker(self._options, self._folder))

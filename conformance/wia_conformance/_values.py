@@ -57,6 +57,7 @@ def is_packed(dtype: np.dtype[Any]) -> bool:
     return packed_bits(dtype) < 8
 
 
+@cache
 def packed_bits(dtype: np.dtype[Any]) -> int:
     """Bits of an element on a device, 8 where they are as many as in numpy, or more."""
     return 4 if dtype.name in _OF_4_BITS else 2 if dtype.name in _OF_2_BITS else 8

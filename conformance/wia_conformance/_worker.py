@@ -1,8 +1,9 @@
-"""The process that runs cases: one after the other, as the pool hands them over."""
+"""The process that runs cases: those of a batch one after the other, as the pool hands it over."""
 
 from __future__ import annotations
 
 import faulthandler
+import gc
 import importlib
 import importlib.util
 import os
@@ -13,8 +14,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import NamedTuple
 
-__all__ = ["Ready", "Refused", "work"]
+from wia_conformance._outcome import Outcome
+
+__all__ = ["Answer", "Ready", "Refused", "work"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,8 +41,15 @@ class Refused:
     reason: str
 
 
+class Answer(NamedTuple):
+    """What became of a case, and how much had been printed by then."""
+
+    outcome: Outcome
+    printed: int
+
+
 def work(connection: Connection, device: str, modules: Sequence[str], seed: int, log: str) -> None:
-    """Opens the device, tells of it, and then answers each case that it gets with its outcome."""
+    """Opens the device, tells of it, and then answers each case of a batch with its outcome."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the pool ends its workers
     # What a driver prints, and what is said at a crash, goes where the pool finds it.
     output = os.open(log, os.O_WRONLY | os.O_APPEND)
@@ -71,8 +82,11 @@ def work(connection: Connection, device: str, modules: Sequence[str], seed: int,
                 library=wia.__version__,
             )
         )
-        while (case := connection.recv()) is not None:
-            connection.send(run_case(context, case, seed))
+        gc.freeze()  # what is imported stays: collections need not look at it
+        while (batch := connection.recv()) is not None:
+            for case in batch:
+                outcome = run_case(context, case, seed)
+                connection.send(Answer(outcome, os.fstat(output).st_size))
 
 
 def _import(module: str) -> None:

@@ -267,6 +267,29 @@ def test_a_run_ends_at_so_many_crashes(tmp_path: Path, capsys: pytest.CaptureFix
     assert "cases were not run" in capsys.readouterr().out
 
 
+def test_a_crash_costs_one_case_of_its_batch(tmp_path: Path) -> None:
+    """Those before it stay, those after it run in a new process, and what it printed is its own."""
+    module = tmp_path / "broken.py"
+    body = 'if out.shape == (31,): print("<last & words>", flush=True), os.abort()'
+    text = BROKEN.replace('print("<last & words>", flush=True)', 'print("so far", flush=True)')
+    text = text.replace("os.abort()", f"{body}\n            out[...] = a + b")
+    module.write_text(text, encoding="utf-8")
+    wanted = ["add/float32/8,8/packed", "add/float32/31,1/packed", "add/float32/3x1x33,2x1/packed"]
+    options = Options(device="broken", modules=(str(module),))
+    items = list(run_cases(select_cases(CASES, wanted), options))
+    done = {item[0].id: item[1] for item in items if not isinstance(item, Ready)}
+    results = {name: outcome.result for name, outcome in done.items()}
+    assert results == {wanted[0]: "pass", wanted[1]: "crash", wanted[2]: "pass"}
+    assert done[wanted[1]].detail.count("so far") == 1
+
+
+def test_scalars_of_the_second_run_fit_the_dtype() -> None:
+    """A bool has no value 2."""
+    cases = select_cases(CASES, ["fill/bool/*/again", "masked_fill/bool/*/again"])
+    items = list(run_cases(cases, Options(device="reference")))
+    assert [item[1].result for item in items if not isinstance(item, Ready)] == ["pass"] * 2
+
+
 def test_interrupt(tmp_path: Path) -> None:
     """Ctrl-C ends the run at once, also while a kernel hangs."""
     module, started = tmp_path / "hangs.py", tmp_path / "started"

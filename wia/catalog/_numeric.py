@@ -27,17 +27,22 @@ class OperandError(ValueError):
 
 def is_integer(dtype: Any) -> bool:
     """Whether a numpy dtype is bool or an integer; other dtypes of ml_dtypes are floats here."""
-    return bool(dtype.kind in "biu") or dtype.name in _SMALL
+    return bool(dtype.kind in "biu") or _is_small(dtype)
+
+
+def _is_small(dtype: Any) -> bool:
+    """Whether a numpy dtype is an integer of ml_dtypes."""
+    return bool(dtype.kind == "V" and dtype.name in _SMALL)  # the name alone takes long
 
 
 def is_unsigned(dtype: Any) -> bool:
     """Whether a numpy dtype is an unsigned integer."""
-    return bool(dtype.name.startswith("uint"))
+    return bool(dtype.kind == "u" or (dtype.kind == "V" and dtype.name.startswith("uint")))
 
 
 def limits(np: Any, dtype: Any) -> tuple[int, int]:
     """The least and the largest value of an integer dtype."""
-    if dtype.name in _SMALL:
+    if _is_small(dtype):
         bits = _SMALL[dtype.name]
         return (0, 2**bits - 1) if is_unsigned(dtype) else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
     if dtype.kind == "b":
@@ -62,7 +67,7 @@ def narrow(np: Any, array: Any, dtype: Any) -> Any:
     here the first step rounds to odd, after which the second gives the right result.
     """
     array = np.asarray(array)
-    if dtype.name in _SMALL:
+    if _is_small(dtype):
         low, high = limits(np, dtype)
         return (((array.astype(np.int64) - low) & (high - low)) + low).astype(np.int8).astype(dtype)
     if array.dtype != np.float64 or is_integer(dtype) or dtype.char in "dfeFD":
