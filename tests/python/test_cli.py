@@ -18,10 +18,11 @@ from support import RunPython
 
 import wia
 from wia._cli import main, make_parser
+from wia.catalog import OPERATIONS
 
 BROKEN = {"xpu": "raise ValueError('broken on purpose')"}
 RUN = "import sys; from wia._cli import main; sys.exit(main({arguments!r}))"
-COMMANDS = ("devices", "info", "doctor", "bench", "run", "inspect", "env", "completion")
+COMMANDS = ("devices", "info", "ops", "doctor", "bench", "run", "inspect", "env", "completion")
 SIZE = re.compile(r" *\b\d+(\.\d)? [KMGT]?i?B\b")
 
 
@@ -130,6 +131,61 @@ def test_env_json() -> None:
     assert (timeout["minimum"], timeout["maximum"]) == (1, 86400)
     assert {item["value"] for item in found["variables"]} == {"5", None}
     assert found["others"] == [{"name": "WIA_NULL_DEPTH", "value": "3", "driver": "null"}]
+
+
+# -- ops --
+
+
+def test_ops_of_one_device(capsys: pytest.CaptureFixture[str]) -> None:
+    """Dtypes are named, those that the driver tells."""
+    assert main(["ops", "relu", "conv*", "--device", "null"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["OPERATION", "null:0"]
+    rows = {line.split()[0]: line.split(maxsplit=1)[1] for line in lines[1:]}
+    assert rows["relu"] == "float32"
+    assert rows["conv2d"] == "-"
+    assert all(name == "relu" or name.startswith("conv") for name in rows)
+
+
+def test_ops_of_several_devices(capsys: pytest.CaptureFixture[str]) -> None:
+    """Dtypes are counted, one device of each driver."""
+    assert main(["ops", "relu"]) == 0
+    header, row = (line.split() for line in capsys.readouterr().out.splitlines())
+    cells = dict(zip(header, row, strict=True))
+    assert (cells["reference:0"], cells["null:0"]) == ("all", "float32")
+    drivers = [name.partition(":")[0] for name in header[1:]]
+    assert len(set(drivers)) == len(drivers) == len({d.driver_name for d in wia.devices()})
+
+
+def test_ops_json_is_what_drivers_tell(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ops", "--json", "--device", "null", "--device", "reference"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["devices"] == ["null:0", "reference:0"]
+    assert [row["name"] for row in found["operations"]] == [entry.name for entry in OPERATIONS]
+    for row, entry in zip(found["operations"], OPERATIONS, strict=True):
+        assert row["support"]["reference:0"] == row["dtypes"] == list(entry.dtypes)
+        assert set(row["support"]["null:0"]) == wia.find_device("null").supports(entry.name)
+
+
+def test_ops_of_a_dtype(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ops", "--json", "--dtype", "bfloat16", "--device", "null"]) == 0
+    rows = json.loads(capsys.readouterr().out)["operations"]
+    assert all("bfloat16" in row["dtypes"] and not row["support"]["null:0"] for row in rows)
+    assert len(rows) == sum("bfloat16" in entry.dtypes for entry in OPERATIONS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (["reluu"], "no operation matches 'reluu'; did you mean relu"),
+        (["--dtype", "float23"], "no operation has the dtype 'float23'; did you mean float32"),
+    ],
+)
+def test_ops_that_are_not_there(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], part: str
+) -> None:
+    assert main(["ops", *arguments]) == 1
+    assert part in capsys.readouterr().err
 
 
 # -- completion --

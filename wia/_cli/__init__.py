@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 
 import wia
-from wia._cli import _bench, _completion, _devices, _doctor, _env, _info, _inspect, _run
+from wia._cli import _bench, _completion, _devices, _doctor, _env, _info, _inspect, _ops, _run
 from wia._cli._variables import is_set
 
 __all__ = ["main", "make_parser"]
@@ -56,7 +56,7 @@ def make_parser() -> argparse.ArgumentParser:
         help="show the traceback of an error",
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for command in (_devices, _info, _doctor, _bench, _run, _inspect, _env, _completion):
+    for command in (_devices, _info, _ops, _doctor, _bench, _run, _inspect, _env, _completion):
         command.add_parser(commands, debug)
     return parser
 
