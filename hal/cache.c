@@ -5,8 +5,11 @@
 #include <string.h>
 
 #include "env.h"
+#include "kernel.h"
 #include "log.h"
 #include "platform.h"
+#include "slots.h"
+#include "supply.h"
 
 static _Atomic uint32_t counter_count;
 
@@ -116,9 +119,10 @@ static wia_status_t finish(wia__cache_t *cache, wia__plan_t *plan, bool kept, wi
   pthread_mutex_lock(&cache->mutex);
   plan->preparing = 0;
   bool dropped = false;
-  if (kept && is_lasting(status)) {
+  if (kept && is_lasting(status) && !plan->outdated) {
     put_in_front(cache, plan);
   } else if (kept) {
+    if (plan->outdated && plan->shared) plan->shared->class.count = 0; /* is found no more */
     unlink_plan(cache, plan);
     dropped = true;
   }
@@ -176,6 +180,51 @@ wia_status_t wia__obtain_plan(wia__device_t *device, const wia__key_t *key, cons
   else
     *out_plan = plan;
   return status;
+}
+
+/* -- other kernels ------------------------------------------------------------------------------- */
+
+static bool is_of(const wia__key_t *key, wia_op_t op) { return key->words[0] == (uint64_t)op; }
+
+/* Takes the plans of an operation out, up to so many, for the caller to release. */
+static uint32_t take_plans(wia__cache_t *cache, wia_op_t op, wia__plan_t **out_plans,
+                           uint32_t capacity) {
+  uint32_t count = 0;
+  for (uint64_t i = cache->entry_count; i-- > 0 && count < capacity;) {
+    wia__plan_t *plan = cache->entries[i];
+    if (!is_of(&plan->key, op)) continue;
+    if (plan->preparing) {
+      plan->outdated = 1;
+    } else {
+      unlink_plan(cache, plan);
+      out_plans[count++] = plan;
+    }
+  }
+  return count;
+}
+
+static void forget_op(wia__cache_t *cache, wia_op_t op) {
+  enum { SOME = 64 };
+  wia__plan_t *plans[SOME];
+  uint32_t count;
+  do {
+    pthread_mutex_lock(&cache->mutex);
+    count = take_plans(cache, op, plans, SOME);
+    for (uint32_t i = 0; i < WIA__CACHE_KERNELS; i++)
+      for (wia__kernel_t *kernel = cache->kernels[i]; kernel; kernel = kernel->next)
+        if (kernel->class.words[0] == (uint64_t)op) kernel->class.count = 0; /* is found no more */
+    pthread_mutex_unlock(&cache->mutex);
+    for (uint32_t i = 0; i < count; i++) wia__release(&plans[i]->object);
+  } while (count == SOME);
+}
+
+void wia__forget_op(wia_op_t op) {
+  const wia__slot_t *slot;
+  for (int32_t number = 0; (slot = wia__get_slot(number)) != NULL; number++)
+    for (uint32_t i = 0; i < WIA__MAX_DEVICES; i++) {
+      wia__device_t *device = atomic_load_explicit(&slot->devices[i], memory_order_acquire);
+      if (device) forget_op(device->cache, op);
+    }
 }
 
 /* -- statistics ---------------------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
 #include "object.h"
 #include "op.h"
 #include "registry.h"
+#include "supply.h"
 
 enum {
   FLAGS = WIA_DEVICE_SERIAL | WIA_DEVICE_OPAQUE_MEMORY | WIA_DEVICE_HOST_ADDRESSABLE |
@@ -246,6 +247,23 @@ WIA_API wia_status_t wia_get_device_info(int32_t device_id, wia_device_info_t *o
   WIA__CALL(get_device_info(device_id, out_info));
 }
 
+static wia_status_t ask_support(wia__device_t *device, const wia__op_t *op, uint64_t *out_dtypes) {
+  const wia_driver_t *table = device->table;
+  wia_error_t error;
+  wia__init_error(&error);
+  wia__thread_t *self = wia__thread();
+  wia__leave(self);
+  wia__lock_device(device);
+  const wia_status_t status = table->get_support(device->handle, op->name, out_dtypes, &error);
+  wia__unlock_device(device);
+  wia__rejoin(self);
+  if (status != WIA_STATUS_OK)
+    return wia__take_error(&error, status, table->name, "asking device \"%s\" about %s",
+                           device->name, op->name);
+  wia__drop_error(&error);
+  return WIA_STATUS_OK;
+}
+
 static wia_status_t get_device_support(int32_t id, wia_op_t op, uint64_t *out_dtypes) {
   if (out_dtypes == NULL) return wia__null("out_dtypes");
   const wia__op_t *entry = wia__get_op(op);
@@ -255,28 +273,19 @@ static wia_status_t get_device_support(int32_t id, wia_op_t op, uint64_t *out_dt
   wia__device_t *device;
   wia_status_t status = wia__get_device(id, &device);
   if (status != WIA_STATUS_OK) return status;
+  const uint64_t supplied = wia__supplied_dtypes(device, entry);
   const wia_driver_t *table = device->table;
-  if (table->get_support == NULL)
+  if (table->get_support == NULL && supplied == 0)
     return wia__fail_with(
         WIA_STATUS_UNIMPLEMENTED, table->name, NULL,
         "driver \"%s\" doesn't tell what it supports (it has no get_support): try "
         "the call itself, or wia_create_plan()",
         table->name);
   uint64_t dtypes = 0;
-  wia_error_t error;
-  wia__init_error(&error);
-  wia__thread_t *self = wia__thread();
-  wia__leave(self);
-  wia__lock_device(device);
-  status = table->get_support(device->handle, entry->name, &dtypes, &error);
-  wia__unlock_device(device);
-  wia__rejoin(self);
-  if (status != WIA_STATUS_OK)
-    return wia__take_error(&error, status, table->name, "asking device \"%s\" about %s",
-                           device->name, entry->name);
-  wia__drop_error(&error);
-  *out_dtypes = dtypes & KNOWN_DTYPES;
-  return WIA_STATUS_OK;
+  if (table->get_support != NULL) status = ask_support(device, entry, &dtypes);
+  if (status == WIA_STATUS_UNIMPLEMENTED && supplied != 0) status = WIA_STATUS_OK;
+  if (status == WIA_STATUS_OK) *out_dtypes = (dtypes & KNOWN_DTYPES) | supplied;
+  return status;
 }
 
 WIA_API wia_status_t wia_get_device_support(int32_t device_id, wia_op_t op, uint64_t *out_dtypes) {

@@ -32,6 +32,7 @@ typedef struct wia__device_t {
   pthread_mutex_t memory_mutex; /* guards counts */
   wia__memory_counts_t counts[WIA_MEMORY_IMPORTED + 1];
   wia__cache_t *cache; /* prepared kernels: cache.h */
+  struct wia__extension_t *extensions; /* the driver's; NULL until asked for: extension.c */
 } wia__device_t;
 
 /* The device of an id, opened at its first use. */

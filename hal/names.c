@@ -23,6 +23,13 @@ bool wia__is_driver_name(const char *name) {
   return length > 0 && name[length] == '\0';
 }
 
+bool wia__is_scoped_name(const char *name) {
+  if (name == NULL) return false;
+  const size_t length = span_name(name);
+  return length > 0 && strncmp(name + length, "::", 2) == 0 &&
+         wia__is_driver_name(name + length + 2) && strlen(name) < WIA__NAME_SIZE;
+}
+
 bool wia__parse_device_name(const char *text, char out_driver[WIA__NAME_SIZE],
                             uint32_t *out_ordinal) {
   const size_t length = span_name(text);

@@ -11,6 +11,9 @@ enum { WIA__NAME_SIZE = 64, WIA__MAX_DEVICES = 256 };
 /* [a-z][a-z0-9_]*, at most 63 characters; NULL is none. */
 bool wia__is_driver_name(const char *name);
 
+/* "vendor::name", both as driver names, at most 63 characters in all; NULL is none. */
+bool wia__is_scoped_name(const char *name);
+
 /* Splits "npu:1" or "npu" (ordinal 0). An ordinal too large for a number is UINT32_MAX. False: the
  * text is no device name. */
 bool wia__parse_device_name(const char *text, char out_driver[WIA__NAME_SIZE],

@@ -1,7 +1,9 @@
 /* node.c: a single operation as the group of one node that a driver prepares. */
 #include <string.h>
 
+#include "custom.h"
 #include "kernel.h"
+#include "layout.h"
 
 typedef struct single_t {
   wia_request_t request;
@@ -82,6 +84,24 @@ static void fill_values(single_t *single, const wia__plan_t *plan, const wia__op
   }
 }
 
+/* What the definition of a registered operation says, where the kernel says nothing. */
+static void tell_cost(wia__plan_t *plan, const wia__op_t *op) {
+  const wia__custom_t *custom = wia__custom_of(op);
+  wia_cost_t *cost = &plan->kernel.cost;
+  const bool known = plan->inherited ? plan->kernel.measure != NULL : cost->flops >= 0;
+  if (!custom || !custom->cost || known) return;
+  wia_shape_t shapes[WIA_MAX_OPERANDS] = {{0}};
+  const uint32_t count = plan->input_count + plan->output_count;
+  for (uint32_t i = 0; i < count; i++)
+    if (plan->layouts[i]) shapes[i] = wia__shape_of(plan->layouts[i]);
+  if (plan->inherited) *cost = (wia_cost_t){-1, -1, -1, -1};
+  plan->inherited = 0; /* this is of the shapes at hand */
+  wia__thread_t *self = wia__thread();
+  wia__leave(self);
+  custom->cost(custom->context, shapes, count, &cost->flops, &cost->bytes);
+  wia__rejoin(self);
+}
+
 wia_status_t wia__prepare_operation(wia__plan_t *plan, const wia__op_t *op,
                                     const wia_scalar_t *words) {
   single_t single;
@@ -112,5 +132,7 @@ wia_status_t wia__prepare_operation(wia__plan_t *plan, const wia__op_t *op,
                                .scalar_count = plan->scalar_count};
   wia__class_t class;
   wia__classify(plan, op, words, &class);
-  return wia__prepare_plan(plan, &single.request, &class);
+  const wia_status_t status = wia__prepare_plan(plan, &single.request, &class);
+  if (!status) tell_cost(plan, op);
+  return status;
 }

@@ -141,8 +141,9 @@ WIA_API wia_status_t wia_infer_outputs(wia_op_t op, const wia_shape_t *inputs, u
 wia_status_t wia__resolve_op(wia_op_t number, const wia__op_t **out_op) {
   *out_op = wia__get_op(number);
   if (*out_op) return WIA_STATUS_OK;
-  return wia__fail(
-      WIA_STATUS_INVALID_ARGUMENT,
-      "op is %d; expected a constant WIA_OP_* of this library, which knows %u operations",
-      (int)number, wia__op_count);
+  return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                   "op is %d; expected a constant WIA_OP_* of this library, which knows %u "
+                   "operations, or a number "
+                   "that wia_register_op() gave",
+                   (int)number, wia__op_count);
 }

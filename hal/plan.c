@@ -6,8 +6,10 @@
 
 #include "kernel.h"
 #include "log.h"
+#include "names.h"
 #include "platform.h"
 #include "steps.h"
+#include "supply.h"
 
 static void destroy_plan(wia__object_t *object) {
   wia__plan_t *plan = (wia__plan_t *)object;
@@ -72,20 +74,47 @@ static wia_status_t check_kernel(wia__plan_t *plan) {
   return WIA_STATUS_OK;
 }
 
+/* Who is asked, in this order: see wia_register_kernel(). Outside the epoch. */
+static wia_status_t ask_all(wia__device_t *device, const wia_request_t *request,
+                            wia_driver_kernel_t *kernel, wia_error_t *error, char *refusals) {
+  wia_status_t status =
+      wia__ask_supplies(device, request, WIA__FOR_DEVICE, kernel, error, refusals);
+  if (status == WIA_STATUS_UNIMPLEMENTED)
+    status = wia__ask_supplies(device, request, WIA__FOR_DRIVER, kernel, error, refusals);
+  if (status != WIA_STATUS_UNIMPLEMENTED) return status;
+  const wia_driver_kernel_t blank = *kernel;
+  wia__lock_device(device);
+  status = device->table->prepare(device->handle, request, kernel, error);
+  wia__unlock_device(device);
+  if (status != WIA_STATUS_UNIMPLEMENTED) return status;
+  wia_error_t other;
+  wia__init_error(&other);
+  *kernel = blank;
+  status = wia__ask_supplies(device, request, WIA__FOR_ALL, kernel, &other, refusals);
+  if (status == WIA_STATUS_UNIMPLEMENTED) { /* the driver's words stay the answer */
+    wia__drop_error(&other);
+    return status;
+  }
+  wia__drop_error(error);
+  wia__init_error(error);
+  if (status) wia__set_error_text(error, wia__error_message(&other), wia__error_cause(&other));
+  wia__drop_error(&other);
+  return status;
+}
+
 static wia_status_t ask_driver(wia__plan_t *plan, const wia_request_t *request,
                                const wia__class_t *class) {
   wia__device_t *device = plan->device;
   wia__thread_t *self = wia__thread();
+  char refusals[WIA__TEXT_SIZE] = "";
   wia_error_t error;
   wia__init_error(&error);
   wia_driver_kernel_t kernel = {.struct_size = sizeof kernel, .cost = {-1, -1, -1, -1}};
   wia__leave(self);
   const int64_t start_ns = wia__now_ns();
-  wia__lock_device(device);
   const int64_t begin_ns = wia__begin_span();
-  wia_status_t status = device->table->prepare(device->handle, request, &kernel, &error);
+  const wia_status_t status = ask_all(device, request, &kernel, &error, refusals);
   if (begin_ns) wia__end_span(WIA_PROFILE_PREPARE, begin_ns, plan->name, device->id, -1, 0);
-  wia__unlock_device(device);
   if (wia__logs(WIA__LOG_PLAN, WIA_LOG_DEBUG))
     wia__log(WIA__LOG_PLAN, WIA_LOG_DEBUG, device->driver->name, "%s on %s: %s after %lld us",
              plan->name, device->name, status ? wia_get_status_name(status) : "prepared",
@@ -99,8 +128,9 @@ static wia_status_t ask_driver(wia__plan_t *plan, const wia_request_t *request,
   }
   const wia_tensor_layout_t *first = NULL;
   for (uint32_t i = 0; i < plan->input_count && !first; i++) first = plan->layouts[i];
-  return wia__take_error(&error, status, device->driver->name, "%s on %s (%s)", plan->name,
-                         device->name, first ? wia_get_dtype_name(first->dtype) : "no input");
+  return wia__take_error(&error, status, device->driver->name, "%s on %s (%s)%s%s", plan->name,
+                         device->name, first ? wia_get_dtype_name(first->dtype) : "no input",
+                         *refusals ? ": " : "", refusals);
 }
 
 static void use_kernel(wia__plan_t *plan) {

@@ -42,6 +42,7 @@ typedef struct wia__plan_t {
   uint64_t position; /* in the cache's list of entries */
   _Atomic uint32_t used;
   uint32_t preparing; /* under the cache's mutex: 1 until a thread has prepared it */
+  uint32_t outdated;  /* likewise: 1 when other kernels were registered meanwhile */
 } wia__plan_t;
 
 /* A plan without a kernel yet: 1 reference. Takes references to the layouts. NULL: no memory. */

@@ -6,6 +6,7 @@
 #include "alias.h"
 #include "cache.h"
 #include "context.h"
+#include "layout.h"
 
 /* -- operands ------------------------------------------------------------------------------------ */
 
@@ -123,16 +124,22 @@ wia_status_t wia__plan_layouts(wia__device_t *device, const wia__op_t *op,
 }
 
 /* Checks and prepares a new signature. Leaves the epoch, so the operands are no longer good
- * afterwards; their layouts are, as long as the plan is. */
+ * afterwards; their layouts are, as long as the plan is. A registered operation's rule leaves it, too,
+ * so that the layouts are held from the start. */
 static wia_status_t make_plan(wia__device_t *device, const wia__op_t *op,
                               const wia__tensor_t *const *operands, const wia_scalar_t *words,
                               uint64_t aliases, wia__plan_t **out_plan) {
-  const wia_status_t status = check_shapes(op, operands, words);
-  if (status) return status;
   const wia_tensor_layout_t *layouts[WIA_MAX_OPERANDS];
-  for (uint32_t i = 0; i < op->max_input_count + op->output_count; i++)
+  const uint32_t count = op->max_input_count + op->output_count;
+  for (uint32_t i = 0; i < count; i++) {
     layouts[i] = operands[i] ? operands[i]->operand.layout : NULL;
-  return wia__plan_layouts(device, op, layouts, words, aliases, out_plan);
+    if (layouts[i]) wia__retain(&wia__layout_of(layouts[i])->object);
+  }
+  wia_status_t status = check_shapes(op, operands, words);
+  if (!status) status = wia__plan_layouts(device, op, layouts, words, aliases, out_plan);
+  for (uint32_t i = 0; i < count; i++)
+    if (layouts[i]) wia__release(&wia__layout_of(layouts[i])->object);
+  return status;
 }
 
 /* Waits for the work in flight on the operands' memory. */

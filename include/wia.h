@@ -21,10 +21,12 @@
 
 #include "wia/base.h"
 #include "wia/context.h"
+#include "wia/custom.h"
 #include "wia/device.h"
 #include "wia/discovery.h"
 #include "wia/dtype.h"
 #include "wia/event.h"
+#include "wia/extension.h"
 #include "wia/gradient.h"
 #include "wia/layer.h"
 #include "wia/layout.h"

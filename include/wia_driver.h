@@ -20,7 +20,7 @@
 
 WIA_BEGIN_DECLS
 
-enum { WIA_DRIVER_ABI_MAJOR = 1, WIA_DRIVER_ABI_MINOR = 0 };
+enum { WIA_DRIVER_ABI_MAJOR = 1, WIA_DRIVER_ABI_MINOR = 1 };
 
 /* The driver's objects. */
 typedef struct wia_driver_self_s *wia_driver_self_t;
@@ -107,6 +107,43 @@ typedef struct wia_request_t {
   const char *candidate;    /* the algorithm asked for by name; NULL: the driver's choice */
   uint64_t workspace_limit; /* bytes; 0: none */
 } wia_request_t;
+
+/* Prepares a kernel, as prepare of the driver table does, for whom it was registered with. */
+typedef wia_status_t (*wia_prepare_fn_t)(void *context, int32_t device_id,
+                                         const wia_request_t *request,
+                                         wia_driver_kernel_t *out_kernel, wia_error_t *out_error);
+
+/* -- extensions ---------------------------------------------------------------------------------- */
+
+enum { WIA_MAX_CAPABILITIES = 32, WIA_MAX_EXTENSION_OPERATIONS = 32 };
+
+/* Extensions and capabilities that have a meaning for all. A vendor's own are "vendor::name". */
+#define WIA_EXT_TRANSFORMER_ENGINE "transformer_engine"
+#define WIA_CAP_FUSED_ATTENTION "fused_attention"
+#define WIA_CAP_FAST_SOFTMAX "fast_softmax"
+#define WIA_CAP_SPARSE_ATTENTION "sparse_attention"
+#define WIA_CAP_FLASH_ATTENTION "flash_attention"
+
+/* An operation that comes with an extension, by its name (of the catalog, or registered before), and
+ * what prepares its kernels; NULL: the driver's own prepare. Frozen. */
+typedef struct wia_extension_operation_t {
+  const char *name;
+  wia_prepare_fn_t prepare;
+} wia_extension_operation_t;
+
+/* Something that a device has beyond these headers: a table of functions of its own, operations, or
+ * both. Of a driver, it lives to the end of the process; else it is copied, but for the table. */
+typedef struct wia_device_extension_t {
+  uint32_t struct_size;
+  uint32_t reserved;
+  const char *extension_id;                       /* WIA_EXT_*, or "vendor::name" */
+  const char *version;                            /* "major.minor": see wia_query_extension() */
+  const char *capabilities[WIA_MAX_CAPABILITIES]; /* WIA_CAP_*, or "vendor::name"; NULL ends them */
+  wia_extension_operation_t operations[WIA_MAX_EXTENSION_OPERATIONS]; /* a NULL name ends them */
+  const void *table; /* O: starts with its uint32_t struct_size; to the end of the process */
+  void *context;     /* of prepare */
+} wia_device_extension_t;
+#define WIA_DEVICE_EXTENSION_INIT WIA_INIT(wia_device_extension_t)
 
 /* -- devices and memory -------------------------------------------------------------------------- */
 
@@ -245,6 +282,11 @@ struct wia_driver_t {
    * of peer, another device of the driver. Complete on return. */
   wia_status_t (*copy_to_peer)(wia_driver_device_t device, wia_driver_device_t peer,
                                const wia_copy_t *copies, uint32_t count, wia_error_t *out_error);
+
+  /* Since 1.1. O: none. The extensions of a device, always the same. */
+  wia_status_t (*get_extensions)(wia_driver_device_t device,
+                                 const wia_device_extension_t *const **out_extensions,
+                                 uint32_t *out_count, wia_error_t *out_error);
 };
 
 /* -- loading ------------------------------------------------------------------------------------- */
@@ -269,6 +311,40 @@ typedef wia_status_t (*wia_negotiate_driver_fn_t)(wia_negotiation_t *negotiation
  * INCOMPATIBLE for a table of another major version, ALREADY_EXISTS for a name in use. */
 WIA_API wia_status_t wia_register_driver(const wia_driver_t *driver, uint32_t abi_major,
                                          uint32_t abi_minor);
+
+enum {
+  WIA_KERNEL_ON_HOST =
+      1 /* kernels compute in host memory: of a device that isn't
+           WIA_DEVICE_HOST_ADDRESSABLE the library copies the operands there and the
+           outputs back, with each launch. Not with WIA_KERNEL_ASYNC */
+};
+
+/* How kernels are registered. */
+typedef struct wia_kernel_config_t {
+  uint32_t struct_size;
+  uint32_t flags;  /* WIA_KERNEL_ON_HOST */
+  uint64_t dtypes; /* those of the operation that prepare is asked for, one bit each; 0: all */
+} wia_kernel_config_t;
+#define WIA_KERNEL_CONFIG_INIT WIA_INIT(wia_kernel_config_t)
+
+/* Gives an operation kernels, to the end of the process. device: "npu:1", "npu" for all devices of that
+ * driver, also one that is not loaded yet; NULL for all devices that have no kernel of their own. Who
+ * is asked for a kernel, until one doesn't say UNIMPLEMENTED: what was registered for the device, for
+ * its driver, the driver itself, what was registered for all.
+ * Plans that exist keep their kernels; calls take the new ones from now on. prepare: any thread,
+ * several at once, without a lock; may call wia.h.
+ * Errors: INVALID_ARGUMENT for an operation, name or config that is none; ALREADY_EXISTS when kernels
+ * of one of these dtypes are registered for the same operation and device. */
+WIA_API wia_status_t wia_register_kernel(wia_op_t op, const char *device, wia_prepare_fn_t prepare,
+                                         void *context, const wia_kernel_config_t *config);
+
+/* Registers an extension for the device of a context: its operations as wia_register_kernel() does,
+ * all or none, and the extension itself for wia_query_extension() and its kin.
+ * Errors: INVALID_ARGUMENT for a malformed id, version, capability or table; NOT_FOUND for an
+ * operation that is none; ALREADY_EXISTS for an id that the device has in this major version, or as
+ * wia_register_kernel(). */
+WIA_API wia_status_t wia_register_device_extension(wia_context_t *context,
+                                                   const wia_device_extension_t *extension);
 
 /* The host table, for drivers that were registered and not loaded. */
 WIA_API const wia_host_t *wia_get_host(void);

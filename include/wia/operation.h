@@ -72,7 +72,8 @@ WIA_API wia_status_t wia_infer_outputs(wia_op_t op, const wia_shape_t *inputs, u
                                        const wia_attribute_t *attributes, uint32_t attribute_count,
                                        wia_shape_t *out_shapes, uint32_t output_count);
 
-/* What the catalog says of an operation. The strings live as long as the library. */
+/* What is known of an operation of the catalog, or of one that was registered (custom.h): those have
+ * the numbers from WIA_OP_CUSTOM_FIRST on, without gaps. The strings live as long as the library. */
 typedef struct wia_op_info_t {
   uint32_t struct_size;
   wia_op_t op;
@@ -85,6 +86,7 @@ typedef struct wia_op_info_t {
   uint64_t dtypes;      /* bit WIA_FLOAT32: allowed */
   uint32_t min_output_count; /* the outputs after them may be left out */
   uint32_t reserved;
+  const char *documentation; /* of a registered operation; NULL for one of the catalog */
 } wia_op_info_t;
 #define WIA_OP_INFO_INIT WIA_INIT(wia_op_info_t)
 

@@ -6,7 +6,7 @@
 /* A struct at the start of a larger piece of memory. */
 typedef union room_t {
   uint32_t size;
-  unsigned char bytes[512];
+  unsigned char bytes[2048];
 } room_t;
 
 typedef wia_status_t (*try_t)(room_t *room);
@@ -224,6 +224,66 @@ static void test_read(void) {
   CHECK_READ("wia_get_tensor_info", *layout, try_layout, WIA_STATUS_OK);
 }
 
+/* Each registration takes another name, so that what is checked is the struct. */
+static const char *new_name(void) {
+  static char name[32];
+  static uint32_t count;
+  snprintf(name, sizeof name, "test::a%u", count++);
+  return name;
+}
+
+static wia_status_t prepare_none(void *self, int32_t device_id, const wia_request_t *request,
+                                 wia_driver_kernel_t *out_kernel, wia_error_t *out_error) {
+  (void)self, (void)device_id, (void)request, (void)out_kernel, (void)out_error;
+  return WIA_STATUS_UNIMPLEMENTED;
+}
+
+static const wia_operand_definition_t operand = {.name = "x"}, result = {.name = "y"};
+
+static wia_status_t try_definition(room_t *room) {
+  wia_op_t op;
+  wia_op_definition_t *definition = (wia_op_definition_t *)room;
+  if (definition->name) definition->name = new_name();
+  return wia_register_op(definition, &op);
+}
+
+static wia_status_t try_kernel_config(room_t *room) {
+  wia_op_definition_t definition = WIA_OP_DEFINITION_INIT;
+  definition.name = new_name();
+  definition.family = "same";
+  definition.inputs = &operand;
+  definition.outputs = &result;
+  definition.input_count = definition.output_count = 1;
+  wia_op_t op;
+  CHECK_STATUS(wia_register_op(&definition, &op), WIA_STATUS_OK);
+  return wia_register_kernel(op, "core", prepare_none, NULL, (const wia_kernel_config_t *)room);
+}
+
+static wia_status_t try_extension(room_t *room) {
+  wia_device_extension_t *extension = (wia_device_extension_t *)room;
+  if (extension->extension_id) extension->extension_id = new_name();
+  return wia_register_device_extension(context, extension);
+}
+
+static void test_registrations(void) {
+  wia_op_definition_t definition = WIA_OP_DEFINITION_INIT;
+  definition.name = new_name();
+  definition.family = "same";
+  definition.inputs = &operand;
+  definition.outputs = &result;
+  definition.input_count = definition.output_count = 1;
+  CHECK_READ("WIA_OP_DEFINITION_INIT", definition, try_definition, WIA_STATUS_OK);
+  const wia_kernel_config_t config = WIA_KERNEL_CONFIG_INIT;
+  CHECK_READ("WIA_KERNEL_CONFIG_INIT", config, try_kernel_config, WIA_STATUS_OK);
+  wia_device_extension_t extension = WIA_DEVICE_EXTENSION_INIT;
+  extension.extension_id = new_name();
+  extension.version = "1.0";
+  CHECK_READ("WIA_DEVICE_EXTENSION_INIT", extension, try_extension, WIA_STATUS_OK);
+  wia_context_t *other = core_context(CORE_OTHER);
+  CHECK_STATUS(wia_register_device_extension(other, &extension), WIA_STATUS_OK);
+  CHECK_STATUS(wia_destroy_context(other), WIA_STATUS_OK);
+}
+
 /* -- structs that are written -------------------------------------------------------------------- */
 
 static wia_status_t try_context_info(room_t *room) {
@@ -249,6 +309,9 @@ static wia_status_t try_tensor_info(room_t *room) {
 static wia_status_t try_op_info(room_t *room) {
   return wia_get_op_info(WIA_OP_ADD, (wia_op_info_t *)room);
 }
+static wia_status_t try_extension_info(room_t *room) {
+  return wia_get_extension_info(core_id(CORE_OTHER), 0, (wia_extension_info_t *)room);
+}
 static wia_status_t try_plan_info(room_t *room) {
   return wia_get_plan_info(plan, (wia_plan_info_t *)room);
 }
@@ -266,10 +329,12 @@ static bool is_untouched(const room_t *room, uint32_t from) {
   return true;
 }
 
-static void check_written(const char *macro, uint32_t size, try_t call, bool has_message) {
+/* first: the size of its first release. */
+static void check_written(const char *macro, uint32_t size, uint32_t first, try_t call,
+                          bool has_message) {
   room_t room;
   printf("%s\n", macro);
-  const uint32_t small[] = {0, 1, sizeof(uint32_t), size - 1};
+  const uint32_t small[] = {0, 1, sizeof(uint32_t), first - 1};
   for (uint32_t i = 0; i < 4; i++) {
     memset(&room, 0x5a, sizeof room);
     room.size = small[i];
@@ -287,7 +352,8 @@ static void check_written(const char *macro, uint32_t size, try_t call, bool has
   CHECK_STATUS(call(NULL), WIA_STATUS_INVALID_ARGUMENT);
 }
 
-#define CHECK_WRITTEN(macro, type, call) check_written(macro, sizeof(type), call, true)
+#define CHECK_WRITTEN(macro, type, call)                                                           \
+  check_written(macro, sizeof(type), sizeof(type), call, true)
 
 static void test_written(void) {
   CHECK_WRITTEN("WIA_CONTEXT_INFO_INIT", wia_context_info_t, try_context_info);
@@ -296,11 +362,14 @@ static void test_written(void) {
   CHECK_WRITTEN("WIA_ADDRESS_INFO_INIT", wia_address_info_t, try_address_info);
   CHECK_WRITTEN("WIA_MEMORY_INFO_INIT", wia_memory_info_t, try_memory_info);
   CHECK_WRITTEN("WIA_TENSOR_INFO_INIT", wia_tensor_info_t, try_tensor_info);
-  CHECK_WRITTEN("WIA_OP_INFO_INIT", wia_op_info_t, try_op_info);
+  check_written("WIA_OP_INFO_INIT", sizeof(wia_op_info_t), offsetof(wia_op_info_t, documentation),
+                try_op_info, true);
+  CHECK_WRITTEN("WIA_EXTENSION_INFO_INIT", wia_extension_info_t, try_extension_info);
   CHECK_WRITTEN("WIA_PLAN_INFO_INIT", wia_plan_info_t, try_plan_info);
   CHECK_WRITTEN("WIA_PLAN_CACHE_STATS_INIT", wia_plan_cache_stats_t, try_cache_stats);
   /* the last error stays what it was, so its own refusal has no message */
-  check_written("WIA_ERROR_INFO_INIT", sizeof(wia_error_info_t), try_error_info, false);
+  check_written("WIA_ERROR_INFO_INIT", sizeof(wia_error_info_t), sizeof(wia_error_info_t),
+                try_error_info, false);
 }
 
 int main(void) {
@@ -324,6 +393,7 @@ int main(void) {
   layout = info.layout;
   make_group();
   test_read();
+  test_registrations();
   test_written();
   const wia_tensor_t all[] = {a, b, row, matrix, c, image, weight, out_image, pooled};
   for (uint32_t i = 0; i < sizeof all / sizeof all[0]; i++) core_destroy(all[i]);

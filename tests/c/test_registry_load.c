@@ -46,8 +46,8 @@ static void test_versions(void) {
   announce(folder, "short_table", LIBRARY("short_table"), "");
   announce(folder, "good", LIBRARY("good"), "");
   /* negotiate.c, wia__check_version */
-  check_refused("major_two", WIA_STATUS_INCOMPATIBLE, "driver ABI 2.0, this library has 1.0", "");
-  check_refused("major_zero", WIA_STATUS_INCOMPATIBLE, "driver ABI 0.0, this library has 1.0", "");
+  check_refused("major_two", WIA_STATUS_INCOMPATIBLE, "driver ABI 2.0, this library has 1.1", "");
+  check_refused("major_zero", WIA_STATUS_INCOMPATIBLE, "driver ABI 0.0, this library has 1.1", "");
   check_refused("major_garbage", WIA_STATUS_INCOMPATIBLE, "driver ABI 3735928559.3735928559", "");
   /* wia__check_table: struct_size < FIRST_SIZE */
   check_refused("short_table", WIA_STATUS_INCOMPATIBLE, "up to and including prepare", "");
@@ -118,7 +118,7 @@ static void test_tables(void) {
   /* wia__check_table: has_entry, wia__is_driver_name, flags */
   check_refused("null_entry", invalid, "has NULL for allocate, which is required", "");
   check_refused("bad_name", invalid, "the name \"Bad-Name\"; expected", "");
-  check_refused("flagged", invalid, "flags 0x8; ABI 1.0 has none", "");
+  check_refused("flagged", invalid, "flags 0x8; ABI 1.1 has none", "");
   /* take_answer: driver_count, drivers */
   check_refused("no_drivers", invalid, "gave 0 drivers; expected 1 to 64", "");
   check_refused("null_list", invalid, "in a NULL list", "");

@@ -132,7 +132,7 @@ static void test_versions(void) {
   int32_t id;
   CHECK_STATUS(wia_find_device("newer", &id), WIA_STATUS_OK);
   CHECK_STATUS(wia_find_device("major_two", &id), WIA_STATUS_INCOMPATIBLE);
-  CHECK_MESSAGE("driver ABI 2.0, this library has 1.0");
+  CHECK_MESSAGE("driver ABI 2.0, this library has 1.1");
   const wia_load_record_t record = find_record("major_two.manifest", "major_two");
   CHECK(record.state == WIA_DRIVER_STATE_REFUSED);
   CHECK(record.status == WIA_STATUS_INCOMPATIBLE);
