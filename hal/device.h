@@ -31,7 +31,7 @@ typedef struct wia__device_t {
   pthread_mutex_t serial;       /* held around every call when WIA_DEVICE_SERIAL */
   pthread_mutex_t memory_mutex; /* guards counts */
   wia__memory_counts_t counts[WIA_MEMORY_IMPORTED + 1];
-  wia__cache_t *cache; /* prepared kernels: cache.h */
+  wia__cache_t *cache;                 /* prepared kernels: cache.h */
   struct wia__extension_t *extensions; /* the driver's; NULL until asked for: extension.c */
 } wia__device_t;
 

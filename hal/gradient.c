@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "custom.h"
 #include "layout.h"
 
 static bool is_float(wia_dtype_t dtype) {
@@ -118,6 +119,10 @@ static wia_status_t query_gradient(const wia_gradient_config_t *given,
   const wia__op_t *op = NULL;
   if (!status) status = wia__resolve_op(config.op, &op);
   if (status) return status;
+  if (wia__custom_of(op))
+    return wia__fail(WIA_STATUS_UNIMPLEMENTED,
+                     "%s is a registered operation, whose gradient the library doesn't know",
+                     op->name);
   wia__gradient_t *made = wia__create_gradient();
   wia__gradient_build_t *build = calloc(1, sizeof *build);
   if (!made || !build) {
