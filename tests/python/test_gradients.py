@@ -135,7 +135,7 @@ def test_finite_differences(ctx: wia.Context, name: str) -> None:
 
 
 PARTIAL = {"resize", "adaptive_avg_pool", "embedding_bag", "dft", "max_unpool", "scatter_elements"}
-PARTIAL |= {"scatter_nd", "gelu_gradient"}
+PARTIAL |= {"scatter_nd", "gelu_gradient", "attention"}
 """Those that have a gradient for some attributes only."""
 
 
@@ -206,6 +206,78 @@ def test_equals_share_or_the_first_takes(ctx: wia.Context) -> None:
     assert tape.gradient(picked, [x])[0].numpy().ravel().tolist() == [1.0, 2.0, 0.0, 0.0]
     below = ctx.relu_gradient(ctx.tensor([1.0, 2.0, 3.0]), ctx.tensor([float("nan"), 0.0, 1.0]))
     assert below.tolist() == [0.0, 0.0, 3.0]
+
+
+def slope_of(ctx: wia.Context, op: str, x: list[Any], **values: Any) -> Any:
+    """The gradient of the sum of what an operation of one input gives."""
+    source = ctx.tensor(x, "float64")
+    with wia.Tape() as tape:
+        output = ctx.execute(op, [source], **values)[0]
+    return tape.gradient(output, [source])[0].numpy()
+
+
+def test_products_of_zeros(ctx: wia.Context) -> None:
+    """A zero gets the product of the others, two zeros leave nothing; by hand."""
+    assert slope_of(ctx, "reduce_prod", [2.0, 3.0, 5.0]).tolist() == [15.0, 10.0, 6.0]
+    assert slope_of(ctx, "reduce_prod", [2.0, 0.0, 5.0]).tolist() == [0.0, 10.0, 0.0]
+    assert slope_of(ctx, "reduce_prod", [0.0, 0.0, 5.0]).tolist() == [0.0, 0.0, 0.0]
+    rows = [[2.0, 0.0], [3.0, 4.0]]
+    assert slope_of(ctx, "reduce_prod", rows, axes=1).tolist() == [[0.0, 2.0], [4.0, 3.0]]
+    assert np.isnan(slope_of(ctx, "reduce_prod", [np.nan, 2.0])[1])
+    assert slope_of(ctx, "cumprod", [2.0, 0.0, 3.0]).tolist() == [1.0, 8.0, 0.0]
+    assert slope_of(ctx, "cumprod", [0.0, 0.0, 3.0]).tolist() == [1.0, 0.0, 0.0]
+    backwards = slope_of(ctx, "cumprod", [3.0, 0.0, 2.0], reverse=1, exclusive=1)
+    assert backwards.tolist() == [0.0, 2.0, 1.0]
+
+
+def test_ends_of_functions(ctx: wia.Context) -> None:
+    """At 0, at equals and at the edge of a range, where formulas divide by zero; by hand."""
+    assert slope_of(ctx, "sinc", [0.0]).tolist() == [0.0]
+    assert slope_of(ctx, "i1", [0.0]).tolist() == [0.5]
+    assert slope_of(ctx, "j1", [0.0]).tolist() == [0.5]
+    assert slope_of(ctx, "reduce_l2", [0.0, 0.0]).tolist() == [0.0, 0.0]
+    assert slope_of(ctx, "lp_norm", [0.0, 0.0]).tolist() == [0.0, 0.0]
+    assert slope_of(ctx, "reduce_max", [1.0, 1.0]).tolist() == [0.5, 0.5]
+    assert slope_of(ctx, "sort", [2.0, 2.0, 1.0]).tolist() == [1.0, 1.0, 1.0]
+    assert slope_of(ctx, "abs", [0.0, -2.0]).tolist() == [0.0, -1.0]
+    power = wia.grad(lambda a, b: ctx.pow(a, b))
+    slopes = power(ctx.tensor([0.0, 2.0, 3.0]), ctx.tensor([2.0, 0.0, 1.0]))
+    assert slopes[0].tolist() == [0.0, 0.0, 1.0]
+    assert slopes[1].numpy() == pytest.approx([0.0, np.log(2.0), 3 * np.log(3.0)])
+
+
+def test_nothing_and_one_number(ctx: wia.Context) -> None:
+    """Empty tensors, rank 0 and reductions of them have gradients of their shapes."""
+    for op in ("exp", "reduce_sum", "reduce_prod", "reduce_mean", "softmax", "layer_norm"):
+        assert slope_of(ctx, op, [[], []]).shape == (2, 0)
+    for op in ("exp", "reduce_sum", "reduce_prod", "reduce_mean", "reduce_max"):
+        assert slope_of(ctx, op, 0.0).shape == ()  # type: ignore[arg-type]
+
+
+def test_gradients_of_gradients(ctx: wia.Context) -> None:
+    """x^3, gelu and a convolution twice: 6 x; finite differences of the first gradient."""
+    x = ctx.tensor([2.0, -1.0])
+    with wia.Tape() as outer:
+        with wia.Tape() as inner:
+            cube = x * x * x
+        [first] = inner.gradient(cube, [x])
+    assert outer.gradient(first, [x])[0].tolist() == [12.0, -6.0]
+    image = np.random.default_rng(0).standard_normal((1, 1, 3, 3))
+    weight = np.random.default_rng(1).standard_normal((1, 1, 2, 2))
+
+    def slope(array: Any) -> tuple[float, Any]:
+        picture, taps = ctx.tensor(array), ctx.tensor(weight)
+        with wia.Tape() as over:
+            with wia.Tape() as tape:
+                loss = ctx.reduce_sum(ctx.gelu(ctx.conv2d(picture, taps)))
+            [one] = tape.gradient(loss, [picture])
+            total = ctx.reduce_sum(one)
+        return float(total.item()), over.gradient(total, [picture])[0].numpy()
+
+    moved = np.zeros_like(image)
+    moved[0, 0, 1, 1] = STEP
+    difference_of_both = (slope(image + moved)[0] - slope(image - moved)[0]) / (2 * STEP)
+    assert slope(image)[1][0, 0, 1, 1] == pytest.approx(difference_of_both, rel=1e-5)
 
 
 def test_the_digits_network_learns_as_in_numpy() -> None:

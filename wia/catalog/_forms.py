@@ -196,6 +196,11 @@ def lifted(function: Callable[..., Any]) -> Any:
     return semantics
 
 
+# -- gradients -------------------------------------------------------------------------------------
+
+STEPS = "it is constant between steps, so the derivative is 0 where there is one"
+"""Why a function that rounds, or tells signs, has none."""
+
 # -- entries ---------------------------------------------------------------------------------------
 
 

@@ -11,6 +11,7 @@ from ._forms import (
     PAIR_SAMPLES,
     ROUNDED,
     SIGNED_ZEROS,
+    STEPS,
     TOGETHER,
     TRIPLE_SAMPLES,
     binary,
@@ -147,6 +148,7 @@ SIGN = unary(
     notes=("Zeros of both signs give 0; NaN stays.",),
     standard=onnx("Sign", 13),
     source="ONNX node test sign; NaN and zeros by hand",
+    no_gradient=STEPS,
 )
 RECIPROCAL = unary(
     62,

@@ -15,6 +15,7 @@ from . import (
     _gradients_norms,
     _gradients_pairs,
     _gradients_products,
+    _gradients_sequences,
     _gradients_sums,
     _gradients_windows,
 )
@@ -32,6 +33,7 @@ PROGRAMS: dict[str, str] = {
     **_gradients_products.PROGRAMS,
     **_gradients_windows.PROGRAMS,
     **_gradients_moves.PROGRAMS,
+    **_gradients_sequences.PROGRAMS,
 }
 
 
@@ -53,8 +55,10 @@ def why_not(operation: Operation) -> str:
         return ""
     if operation.no_gradient:
         return operation.no_gradient
+    if not operation.inputs:
+        return "it has no input"
     if operation.family in ("argmax", "compare"):
         return "its output is no float"
     if not set(FLOATS) & set(operation.dtypes):
         return "it isn't defined for floats"
-    return "this version has none for it"
+    return ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ._forms import EXACT, PAIR_SAMPLES, PAIRS_OF_HALVES, binary, flag, onnx, valued
+from ._forms import EXACT, PAIR_SAMPLES, PAIRS_OF_HALVES, STEPS, binary, flag, onnx, valued
 from ._model import FLOATS, INTEGERS
 from ._numeric import each, is_integer, is_unsigned, narrow, widen
 
@@ -90,6 +90,7 @@ FLOOR_DIV = binary(
     ),
     source="Python's //; division by 0 and of the least integer by hand",
     samples=_SAMPLES,
+    no_gradient=STEPS,
 )
 REMAINDER = binary(
     69,

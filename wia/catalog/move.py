@@ -152,6 +152,7 @@ BITCAST = moving(
         )
     ),
     source="ONNX node tests bitcast_*; packed dtypes and bool by hand",
+    no_gradient="bits seen as another dtype are no function of real numbers",
 )
 
 OPERATIONS = (COPY, CONCAT, SLICE, BITCAST)

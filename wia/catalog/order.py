@@ -107,6 +107,7 @@ ARGSORT = moving(
     flops=_comparisons,
     samples=_samples(),
     source="numpy.argsort; NaN and equals by hand",
+    no_gradient="its output is no float",
 )
 
 TOP_K = moving(
@@ -167,6 +168,7 @@ SEARCHSORTED = moving(
         Sample(shapes=((0,), (2,))),
     ),
     source="numpy.searchsorted",
+    no_gradient="its output is no float",
 )
 
 OPERATIONS = (SORT, ARGSORT, TOP_K, SEARCHSORTED)

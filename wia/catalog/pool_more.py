@@ -242,6 +242,7 @@ ADAPTIVE_MAX_POOL = Operation(
     flops=per_input(),
     samples=_SAMPLES,
     source="the definition of torch.nn.AdaptiveMaxPool2d, worked by hand",
+    no_gradient="this version has none; max_pool has one",
 )
 
 OPERATIONS = (MAX_UNPOOL, ADAPTIVE_AVG_POOL, ADAPTIVE_MAX_POOL)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ._cost import per_output
-from ._forms import ROUNDED, SAME, onnx, target_dtype
+from ._forms import ROUNDED, SAME, STEPS, onnx, target_dtype
 from ._model import (
     FLOATS,
     INT32_MAX,
@@ -179,6 +179,7 @@ QUANTIZE = Operation(
         ),
     ),
     source="ONNX node tests quantizelinear*",
+    no_gradient=STEPS,
 )
 DEQUANTIZE = Operation(
     number=311,
@@ -212,6 +213,7 @@ DEQUANTIZE = Operation(
         Sample(shapes=((2, 0), (), None)),
     ),
     source="ONNX node tests dequantizelinear*",
+    no_gradient="its input is no float; fake_quantize is what training has",
 )
 DYNAMIC_QUANTIZE = Operation(
     number=312,
@@ -239,6 +241,7 @@ DYNAMIC_QUANTIZE = Operation(
         Sample(shapes=((2, 0),)),
     ),
     source="ONNX node tests dynamicquantizelinear*",
+    no_gradient=STEPS,
 )
 FAKE_QUANTIZE = Operation(
     number=313,
@@ -287,6 +290,7 @@ FAKE_QUANTIZE = Operation(
         Sample(shapes=((2, 0), (), None)),
     ),
     source="quantize and dequantize, which ONNX's vectors are about",
+    no_gradient=STEPS,
 )
 
 OPERATIONS = (QUANTIZE, DEQUANTIZE, DYNAMIC_QUANTIZE, FAKE_QUANTIZE)

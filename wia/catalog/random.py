@@ -248,6 +248,7 @@ BERNOULLI = Operation(
         Sample(shapes=((2, 0),), values={"dtype": "int8"}),
     ),
     source=_SOURCE,
+    no_gradient="it draws at random, and the output is constant between steps",
 )
 MULTINOMIAL = Operation(
     number=324,
@@ -277,6 +278,7 @@ MULTINOMIAL = Operation(
         Sample(shapes=((0, 4),)),
     ),
     source=f"{_SOURCE}; frequencies of many draws",
+    no_gradient="it draws at random, and the output is constant between steps",
 )
 
 OPERATIONS = (

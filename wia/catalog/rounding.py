@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._forms import EXACT, HALVES, SIGNED_ZEROS, UNARY_SAMPLES, binary, onnx, unary
+from ._forms import EXACT, HALVES, SIGNED_ZEROS, STEPS, UNARY_SAMPLES, binary, onnx, unary
 from ._model import FLOATS, Operand
 from ._numeric import narrow, widen
 
@@ -67,6 +67,7 @@ FLOOR = unary(
     source="ONNX node tests floor*",
     tolerance=SIGNED_ZEROS,
     samples=_SAMPLES,
+    no_gradient=STEPS,
 )
 CEIL = unary(
     108,
@@ -79,6 +80,7 @@ CEIL = unary(
     source="ONNX node tests ceil*",
     tolerance=SIGNED_ZEROS,
     samples=_SAMPLES,
+    no_gradient=STEPS,
 )
 ROUND = unary(
     109,
@@ -91,6 +93,7 @@ ROUND = unary(
     source="ONNX node test round",
     tolerance=SIGNED_ZEROS,
     samples=_SAMPLES,
+    no_gradient=STEPS,
 )
 TRUNC = unary(
     110,
@@ -102,6 +105,7 @@ TRUNC = unary(
     source="Python's math.trunc",
     tolerance=SIGNED_ZEROS,
     samples=_SAMPLES,
+    no_gradient=STEPS,
 )
 FRAC = unary(
     111,
@@ -135,6 +139,7 @@ NEXTAFTER = binary(
     tolerance=EXACT,
     source="Python's math.nextafter; narrower dtypes by hand",
     dtypes=FLOATS,
+    no_gradient="a neighbour among numbers of a dtype is no function of real numbers",
 )
 LDEXP = binary(
     81,

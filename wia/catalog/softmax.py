@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ._cost import per_output
-from ._forms import one_axis
+from ._forms import STEPS, one_axis
 from ._model import FLOATS, Operand, Operation, Sample, Standard, Tolerance
 from ._numeric import narrow, widen
 from .norm import softmax, softmax_distance, softmax_length, softmax_magnitude, sum_along
@@ -139,6 +139,7 @@ HARDMAX = Operation(
     flops=per_output(),
     samples=(*_SAMPLES, Sample(shapes=((4, 9),), values={"axis": 0}, fills=("special",))),
     source="ONNX node tests hardmax_*; NaN by hand",
+    no_gradient=STEPS,
 )
 
 MASKED_SOFTMAX = Operation(

@@ -204,6 +204,7 @@ DIGAMMA = unary(
         _digamma_parts,
     ),
     source="scipy.special.digamma",
+    no_gradient="the catalog has no operation for its derivative, trigamma",
 )
 I0 = unary(
     143,

@@ -173,7 +173,11 @@ def _step(
     """An entry: ``state`` are further inputs, each with a new value among the outputs."""
     count = 2 + len(state)
     fills = ("normal", "normal", *("positive" for _ in state))
-    given: dict[str, Any] = {"notes": ("All inputs have one shape.",), **more}
+    given: dict[str, Any] = {
+        "notes": ("All inputs have one shape.",),
+        "no_gradient": "it is a step of training, which is not trained through",
+        **more,
+    }
     return Operation(
         number=number,
         name=name,
