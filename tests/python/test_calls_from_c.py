@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -78,10 +78,10 @@ def attribute(entry: Operation, name: str, value: Any) -> bytes:
     return numbers(len(text)) + text + numbers(code, len(values)) + data
 
 
-def encode(made: Call) -> bytes:
-    """A call as the C program reads it; its outputs hold ones before."""
+def encode(made: Call, outputs: Sequence[Any] = ()) -> bytes:
+    """A call as the C program reads it; its outputs hold ones before, if nothing else is given."""
     given = attributes_of(made.values)
-    outputs = [np.ones_like(array) for array in made.expected]
+    outputs = outputs or [np.ones_like(array) for array in made.expected]
     head = numbers(made.operation.number, len(made.inputs), len(outputs), len(given))
     operands = [operand(array) for array in (*made.inputs, *outputs)]
     listed = [attribute(made.operation, *item) for item in given.items()]
