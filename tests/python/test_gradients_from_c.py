@@ -1,4 +1,4 @@
-"""Gradients from C: plans of what wia_query_gradient() gives, in training and for every operation."""
+"""Gradients from C: plans of wia_query_gradient() in training, and for every operation."""
 
 from __future__ import annotations
 
