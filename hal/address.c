@@ -98,6 +98,22 @@ void wia__map_remove(wia__allocation_t *allocation) {
   pthread_rwlock_unlock(&map_lock);
 }
 
+static void visit_tree(const wia__allocation_t *tree,
+                       void (*visit)(void *context, const wia__allocation_t *allocation),
+                       void *context) {
+  for (; tree; tree = tree->right) {
+    visit_tree(tree->left, visit, context);
+    visit(context, tree);
+  }
+}
+
+void wia__each_allocation(void (*visit)(void *context, const wia__allocation_t *allocation),
+                          void *context) {
+  pthread_rwlock_rdlock(&map_lock);
+  visit_tree(root, visit, context);
+  pthread_rwlock_unlock(&map_lock);
+}
+
 const wia__allocation_t *wia__find_forked(uint64_t address) {
   const wia__allocation_t *found = find_floor(forked, address);
   return found && address - base_of(found) < found->size ? found : NULL;

@@ -3,6 +3,7 @@
 
 #include "memory.h"
 #include "queue.h"
+#include "validate.h"
 
 /* Fails what is queued and what waits for a point; the running item goes on. Under the queue's mutex.
  * The worker then ends each item with the failure. */
@@ -41,6 +42,7 @@ wia_status_t wia__reset_queue(wia__queue_t *queue) {
   queue->resets++;
   cancel(queue, "the stream was reset");
   wia__await_sequence(queue, queue->enqueued, -1);
+  if (wia__is_validating()) wia__validate_reset(queue, queue->enqueued);
   if (queue->native) status = wia__renew_stream(queue);
   if (!status) {
     wia__free_failure(&queue->failure);

@@ -20,8 +20,8 @@
   X(DRIVER_TIMEOUT, "WIA_DRIVER_TIMEOUT", "30", 1, 86400,                                          \
     "Seconds that a driver may take to register before it is given up.")                           \
   X(LAYERS, "WIA_LAYERS", "", 0, 0,                                                                \
-    "Comma-separated layers that are on from the start: trace, which writes WIA_TRACE_FILE at "    \
-    "exit.")                                                                                       \
+    "Comma-separated layers that are on from the start: validate, which looks for faults, and "    \
+    "trace, which writes WIA_TRACE_FILE at exit.")                                                 \
   X(LIBPYTHON, "WIA_LIBPYTHON", "", 0, 0,                                                          \
     "Path of the Python library that a C program loads for Python drivers.")                       \
   X(LOG, "WIA_LOG", "warning", 0, 0,                                                               \
@@ -31,7 +31,10 @@
   X(PLAN_CACHE_SIZE, "WIA_PLAN_CACHE_SIZE", "1024", 1, 1048576,                                    \
     "Prepared kernels that are kept per device.")                                                  \
   X(TRACE_FILE, "WIA_TRACE_FILE", "wia-trace-%p.json", 0, 0,                                       \
-    "Where WIA_LAYERS=trace writes to; %p stands for the process's number.")
+    "Where WIA_LAYERS=trace writes to; %p stands for the process's number.")                       \
+  X(VALIDATE, "WIA_VALIDATE", "report", 0, 0,                                                      \
+    "What comes of findings of the layer validate: report, or error, and then a call whose "       \
+    "finding it is fails.")
 
 #define WIA__ENV_ENUM(constant, name, text, minimum, maximum, help) WIA__ENV_##constant,
 typedef enum wia__env_t { WIA__ENV_MAP(WIA__ENV_ENUM) WIA__ENV_COUNT } wia__env_t;

@@ -3,6 +3,7 @@
 
 #include "context.h"
 #include "stream.h"
+#include "validate.h"
 
 typedef struct event_t {
   wia__object_t object;
@@ -10,12 +11,6 @@ typedef struct event_t {
   wia__point_t *current;
   bool recorded; /* the current point belongs to a recording; else the first one takes it over */
 } event_t;
-
-/* Marks a place in a stream; ends with the point done or failed. */
-typedef struct record_t {
-  wia__item_t item;
-  wia__point_t *point;
-} record_t;
 
 static const char NO_MEMORY[] = "no memory for an event";
 
@@ -92,7 +87,7 @@ static wia__point_t *next_point(event_t *event) {
 }
 
 static void end_record(wia__item_t *item, wia_status_t status, const wia__failure_t *failure) {
-  record_t *record = (record_t *)item;
+  wia__recording_t *record = (wia__recording_t *)item;
   wia__failure_t refused = {0};
   if (status && !failure) wia__save_failure(&refused); /* refused by the queue just now */
   wia__finish_point(record->point, status ? (failure ? failure : &refused) : NULL);
@@ -107,17 +102,24 @@ static wia_status_t record_event(wia_event_t *handle, wia_stream_t *stream) {
   wia_status_t status = wia__resolve(handle, WIA__EVENT, "event", &event);
   if (!status) status = wia__resolve_stream(stream, &queue);
   if (status) return status;
-  record_t *record = calloc(1, sizeof *record);
+  wia__recording_t *record = calloc(1, sizeof *record);
   if (!record || !(record->point = next_point(event))) {
     free(record);
     return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, NO_MEMORY);
   }
   record->item.end = end_record;
+  record->item.kind = WIA__ITEM_RECORD;
   /* a refusal fails the point, so that the waiters learn of it; for the caller it is no error */
   wia__thread_t *self = wia__thread();
   const wia__failure_t last = self->last;
   self->last = (wia__failure_t){0};
-  wia__enqueue(queue, &record->item, NULL);
+  self->refused = 0;
+  const wia_status_t refusal = wia__enqueue(queue, &record->item, NULL);
+  if (refusal && self->refused) { /* but that of the layer validate, for a fault of the call */
+    wia__failure_t before = last;
+    wia__free_failure(&before);
+    return refusal;
+  }
   wia__free_failure(&self->last);
   self->last = last;
   return WIA_STATUS_OK;
@@ -172,6 +174,7 @@ static wia_status_t enqueue_wait(wia_stream_t *stream, wia_event_t *event) {
     return status;
   }
   item->end = end_wait;
+  item->kind = recorded ? WIA__ITEM_WAIT : WIA__ITEM_WAIT_OPEN;
   return wia__enqueue(queue, item, NULL);
 }
 
@@ -216,6 +219,7 @@ static wia_status_t query_event(wia_event_t *event, int32_t *out_state) {
   const wia_status_t status = get_point(event, &point, &recorded);
   if (status) return status;
   *out_state = recorded ? wia__point_state(point) : WIA_EVENT_NONE;
+  if (wia__is_validating() && *out_state > WIA_EVENT_PENDING) wia__validate_seen(point);
   wia__release_point(point);
   return WIA_STATUS_OK;
 }
@@ -231,6 +235,7 @@ static wia_status_t get_time(wia__point_t *point, bool recorded, const char *arg
                              int64_t *out_time_ns) {
   wia_status_t status = WIA_STATUS_OK;
   const int32_t state = wia__point_state(point);
+  if (wia__is_validating() && state == WIA_EVENT_DONE) wia__validate_seen(point);
   if (state == WIA_EVENT_DONE)
     *out_time_ns = wia__point_time_ns(point);
   else

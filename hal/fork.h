@@ -34,6 +34,10 @@ void wia__fork_environment(wia__fork_t stage);
 void wia__fork_log(wia__fork_t stage);
 void wia__fork_layers(wia__fork_t stage);
 void wia__fork_trace(wia__fork_t stage);
+void wia__fork_validate(wia__fork_t stage);
+void wia__fork_findings(wia__fork_t stage);
+void wia__fork_sites(wia__fork_t stage);
+void wia__fork_leaks(wia__fork_t stage);
 void wia__fork_profile(wia__fork_t stage);
 
 static inline void wia__fork_mutex(wia__fork_t stage, pthread_mutex_t *mutex) {

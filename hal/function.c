@@ -3,12 +3,14 @@
 
 #include "memory.h"
 #include "stream.h"
+#include "validate.h"
 
 /* -- host functions ------------------------------------------------------------------------------ */
 
 typedef struct call_t {
   wia__item_t item;
   wia_host_fn_t function;
+  wia__queue_t *queue; /* whose item it is, once it was accepted */
   int32_t device;
   void *context;
   bool called;
@@ -19,9 +21,12 @@ static wia_status_t call(call_t *self, wia_status_t reason) {
   wia_error_t error;
   wia__init_error(&error);
   self->called = true;
+  const bool validated = wia__is_validating();
+  if (validated) wia__validate_function(self->queue, self->item.sequence, false);
   const int64_t begin_ns = wia__begin_span();
   const wia_status_t status = self->function(self->context, reason, &error);
   if (begin_ns) wia__end_span(WIA_PROFILE_FUNCTION, begin_ns, "host function", self->device, -1, 0);
+  if (validated) wia__validate_function(self->queue, self->item.sequence, true);
   if (status) return wia__take_error(&error, status, NULL, "a host function");
   wia__drop_error(&error);
   return WIA_STATUS_OK;
@@ -37,8 +42,8 @@ static void end_call(wia__item_t *item, wia_status_t status, const wia__failure_
 }
 
 static wia_status_t accept_call(wia__item_t *item, wia__queue_t *queue, uint64_t sequence) {
-  (void)queue;
   (void)sequence;
+  ((call_t *)item)->queue = queue;
   ((call_t *)item)->accepted = true;
   return WIA_STATUS_OK;
 }

@@ -4,6 +4,7 @@
 
 #include "kernel.h"
 #include "pool.h"
+#include "validate.h"
 
 /* -- workspaces ---------------------------------------------------------------------------------- */
 
@@ -102,16 +103,45 @@ static inline wia_status_t call_kernel(wia__plan_t *plan, wia_kernel_args_t *arg
   return plan->plain ? plan->kernel.fn(plan->kernel.state, args) : call_with_care(plan, args);
 }
 
-/* Apart, so that a launch that isn't traced keeps nothing for it. */
-static __attribute__((noinline)) wia_status_t call_traced(wia__plan_t *plan,
-                                                          wia_kernel_args_t *args) {
-  const int64_t begin_ns = wia__trace_now();
+static wia_status_t call_traced(wia__plan_t *plan, wia_kernel_args_t *args) {
+  const int64_t begin_ns = wia__begin_span();
   const wia_status_t status = call_kernel(plan, args);
+  if (!begin_ns) return status;
   if (plan->steps)
     wia__end_span(WIA_PROFILE_GROUP, begin_ns, plan->kernel.name, plan->device->id, -1, 0);
   else
     wia__end_span(WIA_PROFILE_KERNEL, begin_ns, plan->name, plan->device->id, -1, 0);
   return status;
+}
+
+static void add_operand(wia__uses_t *uses, const wia__plan_t *plan, uint32_t i,
+                        const wia_operand_t *operand, wia__allocation_t *allocation) {
+  const bool write = i >= plan->input_count;
+  wia__add_use(uses, allocation, wia__layout_region(operand->layout, operand->address), write,
+               write ? "output" : "input", (int32_t)(write ? i - plan->input_count : i));
+}
+
+static __attribute__((noinline)) wia_status_t call_validated(wia__plan_t *plan,
+                                                             wia_kernel_args_t *args) {
+  wia__uses_t uses = {.operation = plan->name, .device = plan->device};
+  for (uint32_t i = 0; i < plan->input_count + plan->output_count; i++) {
+    const wia_operand_t *operand = &args->operands[i];
+    if (!operand->layout || !operand->layout->element_count) continue;
+    wia__allocation_t *allocation = wia__find_allocation(operand->address);
+    if (allocation) add_operand(&uses, plan, i, operand, allocation);
+  }
+  wia_status_t status = wia__begin_use(&uses);
+  if (status) return wia__save_error(args->out_error, status);
+  status = call_traced(plan, args);
+  wia__end_use_of(&uses);
+  return status;
+}
+
+/* Apart, so that a launch without layers keeps nothing for them. */
+static __attribute__((noinline)) wia_status_t call_layered(wia__plan_t *plan,
+                                                           wia_kernel_args_t *args) {
+  return wia__is_validating() && wia__works_for_host() ? call_validated(plan, args)
+                                                       : call_traced(plan, args);
 }
 
 static inline wia_status_t launch_operands(wia__plan_t *plan, const char *name,
@@ -124,7 +154,7 @@ static inline wia_status_t launch_operands(wia__plan_t *plan, const char *name,
   args.scalars = scalars;
   args.out_error = &error;
   const wia_status_t status =
-      wia__is_tracing() ? call_traced(plan, &args) : call_kernel(plan, &args);
+      wia__layers_on() ? call_layered(plan, &args) : call_kernel(plan, &args);
   return finish(plan, name, &error, status);
 }
 
@@ -222,6 +252,16 @@ static void end_launch(wia__item_t *item, wia_status_t status, const wia__failur
   }
   wia__release(&launch->plan->object);
   free_launch(launch, count);
+}
+
+void wia__list_launch(const wia__item_t *item, wia__uses_t *uses) {
+  const launch_t *launch = (const launch_t *)item;
+  const wia__plan_t *plan = launch->plan;
+  for (uint32_t i = 0; i < plan->input_count + plan->output_count; i++) {
+    const wia__tensor_t *tensor = &launch->tensors[i];
+    if (plan->layouts[i] && tensor->allocation && !plan->writes_nothing)
+      add_operand(uses, plan, i, &tensor->operand, tensor->allocation);
+  }
 }
 
 static wia_status_t mark_launch(wia__item_t *item, wia__queue_t *queue, uint64_t sequence) {

@@ -10,6 +10,7 @@
 #include "log.h"
 #include "object.h"
 #include "profile.h"
+#include "validate.h"
 
 enum { NAMES_SIZE = 128 };
 
@@ -24,6 +25,8 @@ typedef struct layer_t {
 /* Guards the counts, and is held while a layer starts or stops. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static layer_t layers[] = {
+    {"validate", "races between streams, overlaps, cyclic waits, and leaks", wia__start_validate,
+     wia__stop_validate, true, 0},
     {"trace", "spans of calls, kernels, copies and waits, written to WIA_TRACE_FILE",
      wia__start_trace, wia__stop_trace, false, 0},
 };

@@ -6,6 +6,7 @@
 #include "log.h"
 #include "platform.h"
 #include "stream.h"
+#include "validate.h"
 
 /* -- counts -------------------------------------------------------------------------------------- */
 
@@ -47,6 +48,7 @@ static void destroy_allocation(wia__object_t *object) {
   wia__allocation_t *allocation = (wia__allocation_t *)object;
   for (uint32_t i = 0; i < allocation->pending; i++) wia__release_queue(allocation->marks[i].queue);
   free(allocation->marks);
+  wia__end_shadow(allocation->shadow);
   pthread_mutex_destroy(&allocation->mark_mutex);
   free(allocation);
 }
@@ -81,6 +83,7 @@ bool wia__start_allocation(wia__allocation_t *allocation) {
     return false;
   }
   count_allocated(allocation->device, allocation->kind, allocation->size);
+  if (wia__is_validating() && !allocation->owned) wia__note_birth((uint64_t)(uintptr_t)allocation);
   return true;
 }
 
@@ -97,6 +100,7 @@ static bool invalidate(wia__allocation_t *allocation) {
   if (atomic_exchange(&allocation->freed, 1)) return false;
   wia__map_remove(allocation);
   count_freed(allocation);
+  if (wia__is_validating() && !allocation->owned) wia__note_death((uint64_t)(uintptr_t)allocation);
   return true;
 }
 
@@ -300,8 +304,11 @@ wia_status_t wia__find_range(uint64_t address, uint64_t size, const char *argume
 static bool has_work(wia__allocation_t *allocation) {
   bool pending = false;
   pthread_mutex_lock(&allocation->mark_mutex);
-  for (uint32_t i = 0; i < allocation->pending && !pending; i++)
-    pending = !wia__is_done(allocation->marks[i].queue, allocation->marks[i].sequence);
+  for (uint32_t i = 0; i < allocation->pending && !pending; i++) {
+    const wia__mark_t *mark = &allocation->marks[i];
+    pending = !wia__is_done(mark->queue, mark->sequence);
+    if (!pending && wia__is_validating()) wia__validate_done(mark->queue, mark->sequence);
+  }
   pthread_mutex_unlock(&allocation->mark_mutex);
   return pending;
 }

@@ -24,9 +24,10 @@ typedef struct wia__allocation_t {
   wia_operand_t memory; /* at the allocation's first byte */
   uint64_t size;
   int32_t kind;
-  uint32_t owned;           /* 1: by a tensor, so wia_free() refuses it */
-  uint32_t read_only;       /* 1: imported so */
-  wia_release_fn_t release; /* of imported memory; NULL: nobody is told */
+  uint32_t owned;               /* 1: by a tensor, so wia_free() refuses it */
+  uint32_t read_only;           /* 1: imported so */
+  struct wia__shadow_t *shadow; /* of the layer validate, under its mutex; NULL: none yet */
+  wia_release_fn_t release;     /* of imported memory; NULL: nobody is told */
   void *release_context;
   struct wia__allocation_t *left, *right; /* in the map of addresses */
   uint64_t priority;
@@ -85,6 +86,9 @@ wia_status_t wia__settle(wia__allocation_t *const *allocations, uint32_t count, 
 /* The map of addresses (address.c). Inserting is false if the range overlaps another or overflows. */
 bool wia__map_insert(wia__allocation_t *allocation);
 void wia__map_remove(wia__allocation_t *allocation);
+/* Calls visit for each live one, under a lock that it must not need. */
+void wia__each_allocation(void (*visit)(void *context, const wia__allocation_t *allocation),
+                          void *context);
 /* What address lay in before the process was forked off, or NULL. */
 const wia__allocation_t *wia__find_forked(uint64_t address);
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "fork.h"
+#include "validate.h"
 
 enum { CHUNK_SIZE = 1 << WIA__CHUNK_BITS, RESERVE = 64 /* records of threads */ };
 
@@ -243,6 +244,7 @@ wia_status_t wia__make_handle(wia__object_t *object, void **out_handle) {
     atomic_store_explicit(&slot->key, key, memory_order_release);
   }
   pthread_mutex_unlock(&slots_mutex);
+  if (key && wia__is_validating()) wia__note_birth(key);
   if (!key) {
     wia__release(object);
     return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED,
@@ -255,8 +257,9 @@ wia_status_t wia__make_handle(wia__object_t *object, void **out_handle) {
 }
 
 static const char *const type_names[] = {
-    "",       "context",           "stream", "event",    "plan",
-    "tensor", "profiling session", "report", "gradient", "internal"};
+    "",        "context",           "stream", "event",    "plan",
+    "tensor",  "profiling session", "report", "gradient", "validation report",
+    "internal"};
 
 static const char *article_of(uint64_t type) { return type == WIA__EVENT ? "an" : "a"; }
 
@@ -305,8 +308,24 @@ wia_status_t wia__close_handle(void *handle, wia__type_t type) {
   pthread_mutex_lock(&slots_mutex);
   give_slot(slot, index);
   pthread_mutex_unlock(&slots_mutex);
+  if (wia__is_validating()) wia__note_death((uint64_t)(uintptr_t)handle);
   wia__release(object);
   return WIA_STATUS_OK;
+}
+
+const char *wia__type_name(uint32_t type) { return type_names[type]; }
+
+void wia__each_handle(void (*visit)(void *context, uint64_t key, wia__object_t *object),
+                      void *context) {
+  pthread_mutex_lock(&slots_mutex);
+  const uint32_t count = slot_count;
+  pthread_mutex_unlock(&slots_mutex);
+  for (uint32_t index = 0; index < count; index++) {
+    const uint64_t key = atomic_load_explicit(&find_slot(index)->key, memory_order_acquire);
+    const wia__type_t type = (wia__type_t)(key >> WIA__INDEX_BITS & 0xff);
+    wia__object_t *object = key ? wia__find_object((void *)(uintptr_t)key, type) : NULL;
+    if (object) visit(context, key, object);
+  }
 }
 
 /* -- fork ---------------------------------------------------------------------------------------- */
@@ -316,7 +335,7 @@ static void forget_threads(void) {
   for (wia__thread_t *t = atomic_load(&threads); t; t = t->next) {
     if (t == wia__thread_self || !t->in_use) continue;
     atomic_store(&t->epoch, 0);
-    t->depth = t->retires = t->collecting = 0;
+    t->depth = t->retires = t->collecting = t->validating = 0;
     t->left = 0;
     wia__forget_thread(&t->trace);
     t->spare_launches = NULL; /* the list may be half changed */

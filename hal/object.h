@@ -24,7 +24,8 @@ typedef enum wia__type_t {
   WIA__SESSION = 6,
   WIA__REPORT = 7,
   WIA__GRADIENT = 8,
-  WIA__INTERNAL = 9 /* has no handles */
+  WIA__FINDINGS = 9,
+  WIA__INTERNAL = 10 /* has no handles */
 } wia__type_t;
 
 typedef struct wia__object_t {
@@ -52,6 +53,8 @@ typedef struct wia__thread_t {
   _Atomic uint64_t hits[WIA__HIT_COUNTERS]; /* calls that found their kernel, by cache; written by
                                                this thread only, so that counting costs no lock */
   wia__trace_t trace;
+  uint32_t refused;    /* 1: its last item was, by the layer validate */
+  uint32_t validating; /* uses of memory that the thread is in, for the layer validate */
   wia__failure_t last; /* last error */
   struct wia__thread_t *next;
   _Atomic uint32_t in_use;
@@ -126,6 +129,10 @@ void wia__retire(wia__object_t *object);
 /* Handles. Making one takes over a reference of the caller; closing it gives that one up. */
 wia_status_t wia__make_handle(wia__object_t *object, void **out_handle);
 wia_status_t wia__close_handle(void *handle, wia__type_t type);
+/* Calls visit for each that is live, with an object that is good until wia__exit. */
+void wia__each_handle(void (*visit)(void *context, uint64_t key, wia__object_t *object),
+                      void *context);
+const char *wia__type_name(uint32_t type);
 
 /* A handle is generation << 32 | type << 24 | index. A slot's key is the handle that is live in it, or
  * 0. The object is written before the key, and the key is cleared before the object is: who reads the

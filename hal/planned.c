@@ -20,6 +20,10 @@ static void destroy_planned(wia__object_t *object) {
   free(planned);
 }
 
+wia__device_t *wia__planned_device(const wia__object_t *planned) {
+  return ((const planned_t *)planned)->plan->device;
+}
+
 /* Takes over the reference to the plan. */
 static wia_status_t make_planned(wia__plan_t *plan, uint32_t scalar_count,
                                  const wia_scalar_t *scalars, wia_plan_t **out_plan) {

@@ -3,6 +3,7 @@
 
 #include "platform.h"
 #include "stream.h"
+#include "validate.h"
 
 /* Who is told when a point is finished: a queue, with a reference, or a function. */
 typedef struct subscriber_t {
@@ -20,17 +21,19 @@ struct wia__point_t {
   int64_t time_ns;
   wia__failure_t failure;
   subscriber_t *subscribers;
+  struct wia__moment_t *moment; /* of the layer validate */
 };
 
 /* status: what functions are told. A point that is destroyed before it is finished has none left to
  * tell but queues that gave up waiting, and functions, for which the work will not be done. */
-static void tell_subscribers(subscriber_t *list, wia_status_t status) {
+static void tell_subscribers(wia__point_t *point, subscriber_t *list, wia_status_t status) {
   while (list) {
     subscriber_t *next = list->next;
     if (list->queue) {
       wia__wake_queue(list->queue);
       wia__release_queue(list->queue);
     } else {
+      if (wia__is_validating()) wia__validate_seen(point);
       list->function(list->context, status);
     }
     free(list);
@@ -40,7 +43,8 @@ static void tell_subscribers(subscriber_t *list, wia_status_t status) {
 
 static void destroy_point(wia__object_t *object) {
   wia__point_t *point = (wia__point_t *)object;
-  tell_subscribers(point->subscribers, WIA_STATUS_CANCELLED);
+  tell_subscribers(point, point->subscribers, WIA_STATUS_CANCELLED);
+  wia__end_moment(point->moment);
   wia__free_failure(&point->failure);
   pthread_cond_destroy(&point->finished);
   pthread_mutex_destroy(&point->mutex);
@@ -68,6 +72,7 @@ void wia__release_point(wia__point_t *point) {
 
 void wia__finish_point(wia__point_t *point, const wia__failure_t *failure) {
   subscriber_t *subscribers = NULL;
+  if (wia__is_validating()) wia__validate_finish(point, failure != NULL);
   pthread_mutex_lock(&point->mutex);
   if (point->state == WIA_EVENT_PENDING) {
     if (failure) {
@@ -82,7 +87,7 @@ void wia__finish_point(wia__point_t *point, const wia__failure_t *failure) {
     pthread_cond_broadcast(&point->finished);
   }
   pthread_mutex_unlock(&point->mutex);
-  tell_subscribers(subscribers, failure ? failure->status : WIA_STATUS_OK);
+  tell_subscribers(point, subscribers, failure ? failure->status : WIA_STATUS_OK);
 }
 
 int32_t wia__point_state(wia__point_t *point) {
@@ -99,6 +104,8 @@ int64_t wia__point_time_ns(wia__point_t *point) {
   return time_ns;
 }
 
+struct wia__moment_t **wia__point_moment(wia__point_t *point) { return &point->moment; }
+
 const wia__failure_t *wia__point_failure(wia__point_t *point) { return &point->failure; }
 
 wia_status_t wia__wait_point(wia__point_t *point, int64_t timeout_ns) {
@@ -114,6 +121,7 @@ wia_status_t wia__wait_point(wia__point_t *point, int64_t timeout_ns) {
   const int32_t state = point->state;
   pthread_mutex_unlock(&point->mutex);
   if (begin_ns) wia__end_span(WIA_PROFILE_WAIT, begin_ns, "event", -1, -1, 0);
+  if (wia__is_validating() && state != WIA_EVENT_PENDING) wia__validate_seen(point);
   wia__rejoin(self);
   wia_status_t status = WIA_STATUS_OK;
   if (state == WIA_EVENT_FAILED)
@@ -152,6 +160,7 @@ wia_status_t wia__call_on_point(wia__point_t *point, wia_event_fn_t function, vo
   subscriber->function = function;
   subscriber->context = context;
   subscriber = add_subscriber(point, subscriber);
+  if (subscriber && wia__is_validating()) wia__validate_seen(point);
   if (subscriber) function(context, point->failure.status);
   free(subscriber);
   return WIA_STATUS_OK;

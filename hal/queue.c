@@ -3,7 +3,9 @@
 
 #include "fork.h"
 
+#include "finding.h"
 #include "queue.h"
+#include "validate.h"
 
 pthread_mutex_t wia__queues_mutex = PTHREAD_MUTEX_INITIALIZER;
 wia__queue_t *wia__queues;
@@ -17,6 +19,7 @@ enum { EXIT_TIMEOUT_S = 10 };
 static void destroy_queue(wia__object_t *object) {
   wia__queue_t *queue = (wia__queue_t *)object;
   if (queue->stream) wia__destroy_stream(queue);
+  wia__end_timeline(queue->timeline);
   wia__free_failure(&queue->failure);
   pthread_cond_destroy(&queue->work);
   pthread_cond_destroy(&queue->done);
@@ -212,9 +215,20 @@ void wia__close_queue(wia__queue_t *queue) {
 
 /* -- enqueue and wait ---------------------------------------------------------------------------- */
 
-wia_status_t wia__enqueue(wia__queue_t *queue, wia__item_t *item,
-                          wia_status_t (*mark)(wia__item_t *item, wia__queue_t *queue,
-                                               uint64_t sequence)) {
+typedef wia_status_t (*mark_fn_t)(wia__item_t *item, wia__queue_t *queue, uint64_t sequence);
+
+/* What the layers that are on do with an item. Under the mutex. */
+static wia_status_t enter_layers(wia__queue_t *queue, wia__item_t *item, uint32_t layers,
+                                 wia__site_t site) {
+  if (layers & WIA__LAYER_TRACE) wia__trace_enqueue(&item->origin, queue->device->id);
+  if (!(layers & WIA__LAYER_VALIDATE)) return WIA_STATUS_OK;
+  const wia_status_t status = wia__validate_item(queue, item, queue->enqueued + 1, site);
+  if (status) wia__thread()->refused = 1;
+  return status;
+}
+
+static inline __attribute__((always_inline)) wia_status_t append_item(
+    wia__queue_t *queue, wia__item_t *item, mark_fn_t mark, uint32_t layers, wia__site_t site) {
   pthread_mutex_lock(&queue->mutex);
   wia_status_t status = queue->failure.status;
   if (status)
@@ -227,11 +241,11 @@ wia_status_t wia__enqueue(wia__queue_t *queue, wia__item_t *item,
     status = wia__fail(WIA_STATUS_CANCELLED, "the stream is being reset by another thread");
   else if (queue->native && !queue->has_worker && !wia__can_pass(queue, item))
     queue->has_worker = !(status = wia__start_worker(queue));
+  if (layers && !status) status = enter_layers(queue, item, layers, site);
   if (!status && mark) status = mark(item, queue, queue->enqueued + 1);
   if (!status) {
     item->sequence = ++queue->enqueued;
     item->function = wia__thread()->function;
-    if (wia__is_tracing()) wia__trace_enqueue(&item->origin, queue->device->id);
     wia__append(&queue->last, item);
     if (queue->native) {
       wia__advance(queue);
@@ -243,6 +257,19 @@ wia_status_t wia__enqueue(wia__queue_t *queue, wia__item_t *item,
   wia__unlock_queue(queue);
   if (status) item->end(item, status, NULL);
   return status;
+}
+
+static __attribute__((noinline)) wia_status_t append_layered(wia__queue_t *queue, wia__item_t *item,
+                                                             mark_fn_t mark, uint32_t layers) {
+  const wia__site_t site = layers & WIA__LAYER_VALIDATE ? wia__capture_site() : 0;
+  const wia_status_t status = append_item(queue, item, mark, layers, site);
+  if (layers & WIA__LAYER_VALIDATE) wia__tell_findings();
+  return status;
+}
+
+wia_status_t wia__enqueue(wia__queue_t *queue, wia__item_t *item, mark_fn_t mark) {
+  const uint32_t layers = wia__layers_on();
+  return layers ? append_layered(queue, item, mark, layers) : append_item(queue, item, mark, 0, 0);
 }
 
 bool wia__is_done(const wia__queue_t *queue, uint64_t sequence) {
@@ -284,6 +311,7 @@ wia_status_t wia__wait_sequence(wia__queue_t *queue, uint64_t sequence, int64_t 
                        (long long)timeout_ns);
   pthread_mutex_unlock(&queue->mutex);
   if (begin_ns) wia__end_span(WIA_PROFILE_WAIT, begin_ns, "stream", queue->device->id, -1, 0);
+  if (in_time && wia__is_validating()) wia__validate_done(queue, sequence);
   wia__rejoin(self);
   wia__release_queue(queue);
   return status;

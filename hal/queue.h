@@ -13,8 +13,9 @@ struct wia__queue_t {
   wia__object_t object;
   wia__device_t *device;
   int32_t priority;
-  uint32_t number;                 /* among all streams of the process, for traces */
-  _Atomic(wia__thread_t *) worker; /* its thread, while it runs */
+  uint32_t number;                  /* among all streams of the process, for traces */
+  struct wia__timeline_t *timeline; /* of the layer validate, under its mutex; NULL: none yet */
+  _Atomic(wia__thread_t *) worker;  /* its thread, while it runs */
   pthread_mutex_t mutex;
   pthread_cond_t work; /* for the worker: an item, a finished point, an interruption */
   pthread_cond_t done; /* for those who wait for items */

@@ -5,6 +5,7 @@
 
 #include "context.h"
 #include "platform.h"
+#include "validate.h"
 
 /* The object behind a handle. Its destruction closes the queue, which lives on while it has work. */
 typedef struct stream_t {
@@ -110,7 +111,10 @@ static wia_status_t query_stream(wia_stream_t *stream, uint32_t *out_done) {
   wia__queue_t *queue = NULL;
   wia_status_t status = wia__resolve_stream(stream, &queue);
   if (!status) status = wia__queue_status(queue);
-  if (!status) *out_done = wia__is_done(queue, wia__last_sequence(queue));
+  if (status) return status;
+  const uint64_t sequence = wia__last_sequence(queue);
+  *out_done = wia__is_done(queue, sequence);
+  if (*out_done && wia__is_validating()) wia__validate_done(queue, sequence);
   return status;
 }
 

@@ -20,13 +20,23 @@ struct wia__item_t {
    * device has one. */
   wia_status_t (*submit)(wia__item_t *item, wia_driver_stream_t stream);
   const char *what; /* with submit: for messages, "matmul"; good until end */
-  int32_t kind;     /* of what it is, WIA_PROFILE_*; 0: nothing that takes time */
+  int32_t kind;     /* of what it is, WIA_PROFILE_* or WIA__ITEM_*; 0: nothing of interest */
   wia__origin_t origin;
   bool submitted; /* the driver has it and will tell when it is done */
   /* Called once, ran or not, and frees the item. status: of the run, or why it did not run, and then
    * failure (which may be NULL) tells more. */
   void (*end)(wia__item_t *item, wia_status_t status, const wia__failure_t *failure);
 };
+
+/* Kinds beside those of profiles, for the layer validate: the record of a point; a wait for one that is
+ * recorded, and for one that isn't yet. */
+enum { WIA__ITEM_RECORD = -1, WIA__ITEM_WAIT = -2, WIA__ITEM_WAIT_OPEN = -3 };
+
+/* Marks a place in a stream; ends with the point done or failed. */
+typedef struct wia__recording_t {
+  wia__item_t item;
+  wia__point_t *point;
+} wia__recording_t;
 
 /* That a time-out of a public function is one. */
 wia_status_t wia__check_timeout(int64_t timeout_ns);
@@ -89,6 +99,8 @@ bool wia__subscribe(wia__point_t *point, wia__queue_t *queue);
 void wia__wake_queue(wia__queue_t *queue);
 /* Calls the function when the point is finished, at once if it is. */
 wia_status_t wia__call_on_point(wia__point_t *point, wia_event_fn_t function, void *context);
+/* What the layer validate keeps with the point, under its mutex. */
+struct wia__moment_t **wia__point_moment(wia__point_t *point);
 /* The failure of a failed point; good while the point is. */
 const wia__failure_t *wia__point_failure(wia__point_t *point);
 

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "validate.h"
+
 enum { COPY_BATCH = 128, STAGING_SIZE = 1 << 20 };
 
 static wia_operand_t moved(wia_operand_t operand, uint64_t bytes) {
@@ -159,15 +161,47 @@ static const char *name_transfer(const wia__transfer_t *t) {
   return between ? "peer" : names[t->action];
 }
 
-wia_status_t wia__perform(const wia__transfer_t *t) {
+static wia_status_t perform_traced(const wia__transfer_t *t) {
   /* what goes on the driver's own stream takes its time there: see submit.c */
   const int64_t begin_ns = t->stream ? 0 : wia__begin_span();
   const wia_status_t status = perform(t);
-  if (__builtin_expect(begin_ns != 0, 0)) {
+  if (begin_ns) {
     const wia__device_t *to = t->destination_device, *from = t->source_device;
     wia__end_span(t->action == WIA__FILL ? WIA_PROFILE_FILL : WIA_PROFILE_COPY, begin_ns,
                   name_transfer(t), to ? to->id : from->id,
                   to && from && to != from ? from->id : -1, t->size);
   }
   return status;
+}
+
+static void list_side(const wia__transfer_t *t, const wia_operand_t *side,
+                      const wia__device_t *device, bool write, wia__uses_t *uses) {
+  const wia_tensor_layout_t *layout = device && t->layout ? &t->layout->public_layout : NULL;
+  wia__add_use(uses, wia__find_allocation(side->address),
+               layout ? wia__layout_region(layout, side->address)
+                      : wia__range_region(side->address, t->size),
+               write, write ? "destination" : "source", -1);
+}
+
+void wia__list_transfer(const wia__transfer_t *t, wia__uses_t *uses) {
+  uses->operation = name_transfer(t);
+  list_side(t, &t->destination, t->destination_device, true, uses);
+  if (t->action != WIA__FILL) list_side(t, &t->source, t->source_device, false, uses);
+}
+
+static __attribute__((noinline)) wia_status_t perform_validated(const wia__transfer_t *t) {
+  wia__uses_t uses = {.device = t->destination_device ? t->destination_device : t->source_device};
+  wia__list_transfer(t, &uses);
+  wia_status_t status = wia__begin_use(&uses);
+  if (status) return status;
+  status = perform_traced(t);
+  wia__end_use_of(&uses);
+  return status;
+}
+
+wia_status_t wia__perform(const wia__transfer_t *t) {
+  const uint32_t layers = wia__layers_on();
+  if (!layers) return perform(t);
+  return layers & WIA__LAYER_VALIDATE && !t->stream && wia__works_for_host() ? perform_validated(t)
+                                                                             : perform_traced(t);
 }

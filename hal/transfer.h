@@ -36,6 +36,10 @@ static inline wia_operand_t wia__host_operand(const void *pointer) {
   return (wia_operand_t){.address = (uint64_t)(uintptr_t)pointer};
 }
 
+/* What it uses, for the layer validate. */
+struct wia__uses_t;
+void wia__list_transfer(const wia__transfer_t *t, struct wia__uses_t *uses);
+
 /* Carries it out: at once, or its driver's part of it on the stream that it is given. */
 wia_status_t wia__perform(const wia__transfer_t *t);
 

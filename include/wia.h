@@ -39,6 +39,7 @@
 #include "wia/status.h"
 #include "wia/stream.h"
 #include "wia/tensor.h"
+#include "wia/validation.h"
 #include "wia/version.h"
 
 #endif

@@ -56,6 +56,7 @@ from wia._scalar import Scalar
 from wia._stream import Stream
 from wia._tape import Tape, grad
 from wia._tensor import Tensor
+from wia._validation import Finding, clear_findings, leak_report, validation_report
 from wia._version import __version__
 
 __all__ = [
@@ -72,6 +73,7 @@ __all__ = [
     "EnabledLayer",
     "Event",
     "FailedPreconditionError",
+    "Finding",
     "ForkedError",
     "Group",
     "IncompatibleError",
@@ -103,6 +105,7 @@ __all__ = [
     "WiaError",
     "__version__",
     "annotate",
+    "clear_findings",
     "devices",
     "disable_layer",
     "enable_layer",
@@ -110,8 +113,10 @@ __all__ = [
     "from_dlpack",
     "grad",
     "layers",
+    "leak_report",
     "load_report",
     "profile",
     "register_driver",
     "set_log_level",
+    "validation_report",
 ]

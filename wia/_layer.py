@@ -41,7 +41,7 @@ def layers() -> list[LayerInfo]:
 
     >>> import wia
     >>> [layer.name for layer in wia.layers()]
-    ['trace']
+    ['validate', 'trace']
     """
     count = ffi.new("uint32_t *")
     check(lib.wia_get_layer_count(count))

@@ -3,6 +3,7 @@
  * A layer that is off costs nothing. The environment variable WIA_LAYERS has those that are on from the
  * start, as "validate,trace"; names that are none are a warning in the log.
  *
+ *   validate   races between streams and other faults that a call alone can't show: validation.h
  *   trace      spans of all calls, kernels, copies and waits, written as a file: profile.h
  *
  * Whoever enables a layer disables it again: it is on as long as one of them has it. */

@@ -26,7 +26,8 @@ enum {
   X(MEMORY, "memory", "allocations and imports")                                                   \
   X(PLAN, "plan", "kernels: prepared, evicted")                                                    \
   X(STREAM, "stream", "streams: created, failed, ended")                                           \
-  X(ENVIRONMENT, "environment", "environment variables")
+  X(ENVIRONMENT, "environment", "environment variables")                                           \
+  X(VALIDATE, "validate", "what the layer of that name finds: these have several lines")
 
 /* Takes one line. subsystem is a name of the map, driver the name of the driver that is concerned, ""
  * for none. The strings are valid during the call. It may be called by any thread, by several at once,

@@ -28,7 +28,7 @@ static void test_list(void) {
 static void test_counts(void) {
   CHECK_STATUS(wia_enable_layer(NULL), WIA_STATUS_INVALID_ARGUMENT);
   CHECK_STATUS(wia_enable_layer("trac"), WIA_STATUS_NOT_FOUND);
-  CHECK_MESSAGE("there are trace");
+  CHECK_MESSAGE("there are validate, trace");
   CHECK_STATUS(wia_disable_layer("traces"), WIA_STATUS_NOT_FOUND);
   CHECK_STATUS(wia_disable_layer("trace"), WIA_STATUS_FAILED_PRECONDITION);
   CHECK(!is_enabled("trace"));
@@ -99,7 +99,7 @@ static void test_environment(void) {
   CHECK(!strstr(text, "warning"));
   CHECK(unlink("trace.json") == 0);
   run_with("tracer, trace", text, sizeof text);
-  CHECK_TEXT(text, "\"tracer\", which is no layer; there are trace");
+  CHECK_TEXT(text, "\"tracer\", which is no layer; there are validate, trace");
   CHECK_TEXT(text, "trace=1");
   CHECK(unlink("trace.json") == 0);
 }

@@ -360,6 +360,7 @@ static void test_fork(void) {
 }
 
 int main(void) {
+  (void)wia_disable_layer("trace"); /* of WIA_LAYERS: a session beside those of the tests */
   core_start();
   core.kernel_flags = WIA_KERNEL_THREAD_SAFE | WIA_KERNEL_IN_PLACE;
   test_call();

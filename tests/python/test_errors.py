@@ -290,6 +290,7 @@ WITHOUT_OUTPUT = {
     "wia_enqueue_host_function",
     "wia_save_profile_report",
     "wia_set_log_callback",
+    "wia_configure_validation",
     "wia_signal_event",
 }
 OUTPUTS = [

@@ -31,7 +31,9 @@ print(on(), pathlib.Path("t.json").stat().st_size > 0)
 
 def test_names_that_are_none() -> None:
     for change in (wia.enable_layer, wia.disable_layer):
-        with pytest.raises(wia.NotFoundError, match='no layer is called "tracer"; there are trace'):
+        with pytest.raises(
+            wia.NotFoundError, match='no layer is called "tracer"; there are validate, trace'
+        ):
             change("tracer")
 
 
