@@ -72,6 +72,22 @@ wia__allocation_t *wia__find_allocation(uint64_t address) {
   return found;
 }
 
+static wia__allocation_t *find_unowned(wia__allocation_t *tree) {
+  for (wia__allocation_t *a = tree; a; a = a->right) {
+    if (!a->owned) return a;
+    wia__allocation_t *found = find_unowned(a->left);
+    if (found) return found;
+  }
+  return NULL;
+}
+
+wia__allocation_t *wia__find_unowned(void) {
+  pthread_rwlock_rdlock(&map_lock);
+  wia__allocation_t *found = find_unowned(root);
+  pthread_rwlock_unlock(&map_lock);
+  return found;
+}
+
 bool wia__map_insert(wia__allocation_t *allocation) {
   const uint64_t base = base_of(allocation), last = base + (allocation->size - 1);
   wia__allocation_t *floor = NULL;

@@ -97,6 +97,18 @@ static void put_in_front(wia__cache_t *cache, wia__plan_t *plan) {
                           memory_order_release);
 }
 
+void wia__clear_cache(wia__cache_t *cache) {
+  uint64_t at = 0;
+  for (wia__plan_t *plan; true; wia__release(&plan->object)) {
+    pthread_mutex_lock(&cache->mutex);
+    while (at < cache->entry_count && cache->entries[at]->preparing) at++;
+    plan = at < cache->entry_count ? cache->entries[at] : NULL;
+    if (plan) unlink_plan(cache, plan);
+    pthread_mutex_unlock(&cache->mutex);
+    if (!plan) return;
+  }
+}
+
 /* -- obtain -------------------------------------------------------------------------------------- */
 
 /* Whether asking again may give another answer, so that a refusal is not kept. */

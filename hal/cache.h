@@ -33,6 +33,9 @@ static inline bool wia__is_key(const wia__key_t *a, const wia__key_t *b) {
   return true;
 }
 
+/* Drops all plans. Those that are being prepared stay, and so does what calls and handles use. */
+void wia__clear_cache(wia__cache_t *cache);
+
 /* The plan in front that may be the one of this hash, or NULL: good until wia__exit. */
 static inline wia__plan_t *wia__front_plan(wia__cache_t *cache, uint64_t hash) {
   return atomic_load_explicit(&cache->front[hash % WIA__CACHE_FRONT], memory_order_acquire);

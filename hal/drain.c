@@ -107,7 +107,7 @@ wia_status_t wia__synchronize_queues(const wia__device_t *device, int64_t timeou
   return status;
 }
 
-/* -- exit ---------------------------------------------------------------------------------------- */
+/* -- the end ------------------------------------------------------------------------------------- */
 
 /* Any running queue that was not told to stop yet, with a reference; NULL: none. */
 static wia__queue_t *next_to_stop(void) {
@@ -126,12 +126,12 @@ static wia__queue_t *next_to_stop(void) {
   return queue;
 }
 
-wia_status_t wia__stop_streams(int64_t timeout_ns) {
+wia_status_t wia__stop_streams(int64_t timeout_ns, const char *why) {
   const int64_t deadline_ns = wia__deadline_ns(timeout_ns);
   bool in_time = true;
   for (wia__queue_t *queue; (queue = next_to_stop());) {
     pthread_mutex_lock(&queue->mutex);
-    cancel(queue, "the process is ending");
+    cancel(queue, why);
     const bool mine = atomic_load(&queue->worker) == wia__thread(); /* exit() inside a function */
     in_time &= mine || wia__await_sequence(queue, queue->enqueued, deadline_ns);
     pthread_cond_signal(&queue->work);
@@ -139,4 +139,35 @@ wia_status_t wia__stop_streams(int64_t timeout_ns) {
     wia__release_queue(queue);
   }
   return in_time ? WIA_STATUS_OK : WIA_STATUS_DEADLINE_EXCEEDED;
+}
+
+void wia__admit_streams(void) {
+  pthread_mutex_lock(&wia__queues_mutex);
+  wia__queues_stopping = wia__process_ending;
+  pthread_mutex_unlock(&wia__queues_mutex);
+}
+
+bool wia__is_stream_thread(void) {
+  const wia__thread_t *self = wia__thread();
+  bool found = false;
+  pthread_mutex_lock(&wia__queues_mutex);
+  for (wia__queue_t *queue = wia__queues; queue && !found; queue = queue->next_queue)
+    found = atomic_load(&queue->worker) == self || atomic_load(&queue->completer) == self;
+  pthread_mutex_unlock(&wia__queues_mutex);
+  return found;
+}
+
+bool wia__await_streams(int64_t deadline_ns) {
+  while (true) {
+    bool gone = true;
+    pthread_mutex_lock(&wia__queues_mutex);
+    for (wia__queue_t *queue = wia__queues; queue && gone; queue = queue->next_queue) {
+      pthread_mutex_lock(&queue->mutex);
+      gone = !queue->stopped;
+      pthread_mutex_unlock(&queue->mutex);
+    }
+    pthread_mutex_unlock(&wia__queues_mutex);
+    if (gone || (deadline_ns >= 0 && wia__now_ns() >= deadline_ns)) return gone;
+    wia__pause();
+  }
 }

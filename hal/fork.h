@@ -39,6 +39,7 @@ void wia__fork_findings(wia__fork_t stage);
 void wia__fork_sites(wia__fork_t stage);
 void wia__fork_leaks(wia__fork_t stage);
 void wia__fork_profile(wia__fork_t stage);
+void wia__fork_shutdown(wia__fork_t stage);
 
 static inline void wia__fork_mutex(wia__fork_t stage, pthread_mutex_t *mutex) {
   if (stage == WIA__FORK_BEFORE)

@@ -285,6 +285,12 @@ static wia_status_t free_memory(void *ptr) {
 
 WIA_API wia_status_t wia_free(void *ptr) { WIA__CALL(free_memory(ptr)); }
 
+void wia__free_memory(void) {
+  for (wia__allocation_t *allocation; (allocation = wia__find_unowned());) {
+    if (invalidate(allocation)) wia__end_use(allocation);
+  }
+}
+
 /* -- questions ----------------------------------------------------------------------------------- */
 
 wia_status_t wia__find_range(uint64_t address, uint64_t size, const char *argument,

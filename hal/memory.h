@@ -67,6 +67,9 @@ void wia__end_use(wia__allocation_t *allocation);
 /* The live allocation that address lies in, or NULL. Good until wia__exit. */
 wia__allocation_t *wia__find_allocation(uint64_t address);
 
+/* Frees all memory that the program has and no tensor owns, as wia_free() does. */
+void wia__free_memory(void);
+
 /* Finds it, and checks that all of [address, address + size) lies inside. */
 wia_status_t wia__find_range(uint64_t address, uint64_t size, const char *argument,
                              wia__allocation_t **out_allocation);
@@ -89,6 +92,8 @@ void wia__map_remove(wia__allocation_t *allocation);
 /* Calls visit for each live one, under a lock that it must not need. */
 void wia__each_allocation(void (*visit)(void *context, const wia__allocation_t *allocation),
                           void *context);
+/* Any live allocation that no tensor owns, or NULL. Good until wia__exit. */
+wia__allocation_t *wia__find_unowned(void);
 /* What address lay in before the process was forked off, or NULL. */
 const wia__allocation_t *wia__find_forked(uint64_t address);
 

@@ -6,9 +6,14 @@
 #include <stdlib.h>
 
 #include "fork.h"
+#include "platform.h"
 #include "validate.h"
 
-enum { CHUNK_SIZE = 1 << WIA__CHUNK_BITS, RESERVE = 64 /* records of threads */ };
+enum {
+  CHUNK_SIZE = 1 << WIA__CHUNK_BITS,
+  RESERVE = 64 /* records of threads */,
+  LONGEST_CHAIN = 8
+};
 
 typedef wia__handle_slot_t slot_t;
 
@@ -22,7 +27,8 @@ static uint32_t first_free = UINT32_MAX, last_free = UINT32_MAX; /* a queue: reu
 _Thread_local wia__thread_t *wia__thread_self __attribute__((tls_model("initial-exec")));
 _Atomic uint64_t wia__epoch = 1;
 _Atomic uint32_t wia__retired_count;
-static _Atomic uint32_t left_over; /* 1: by a thread that deferred */
+static _Atomic uint32_t left_over;  /* 1: by a thread that deferred */
+static _Atomic uint32_t destroying; /* threads that are */
 
 static _Atomic(wia__thread_t *) threads;
 static _Atomic uint32_t thread_count;
@@ -179,6 +185,7 @@ void wia__collect(void) {
   self->collecting = 1;
   self->retires = 0;
   atomic_store_explicit(&left_over, 0, memory_order_relaxed);
+  atomic_fetch_add(&destroying, 1);
   for (wia__object_t *ready; (ready = take_reclaimable());) {
     while (ready) {
       wia__object_t *object = ready;
@@ -186,6 +193,7 @@ void wia__collect(void) {
       object->destroy(object);
     }
   }
+  atomic_fetch_sub(&destroying, 1);
   self->collecting = 0;
 }
 
@@ -328,6 +336,36 @@ void wia__each_handle(void (*visit)(void *context, uint64_t key, wia__object_t *
   }
 }
 
+/* -- shutdown ------------------------------------------------------------------------------------ */
+
+/* Whether all that was retired up to an epoch is. Others may be at it. */
+static bool is_destroyed(uint64_t until) {
+  bool destroyed = !atomic_load(&destroying);
+  pthread_mutex_lock(&retired_mutex);
+  for (const wia__object_t *object = retired; object && destroyed; object = object->next_retired)
+    destroyed = object->retired_epoch > until;
+  pthread_mutex_unlock(&retired_mutex);
+  return destroyed;
+}
+
+/* What is destroyed retires what it held, a few times over. */
+bool wia__await_collection(int64_t deadline_ns) {
+  wia__thread_t *self = wia__thread();
+  bool done = false, in_time = true;
+  wia__leave(self);
+  for (uint32_t i = 0; i < LONGEST_CHAIN; i++) {
+    const uint64_t until = atomic_fetch_add(&wia__epoch, 1);
+    do {
+      wia__collect();
+      done = is_destroyed(until);
+      in_time = deadline_ns < 0 || wia__now_ns() < deadline_ns;
+      if (!done && in_time) wia__pause();
+    } while (!done && in_time);
+  }
+  wia__rejoin(self);
+  return done;
+}
+
 /* -- fork ---------------------------------------------------------------------------------------- */
 
 /* Other threads are gone, so their records are free for new ones. */
@@ -355,6 +393,7 @@ static void forget_handles(void) {
     give_slot(slot, index);
   }
   retired = NULL;
+  atomic_store(&destroying, wia__thread()->collecting);
   atomic_store(&wia__retired_count, 0);
 }
 

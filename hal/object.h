@@ -134,6 +134,9 @@ void wia__each_handle(void (*visit)(void *context, uint64_t key, wia__object_t *
                       void *context);
 const char *wia__type_name(uint32_t type);
 
+/* Waits, outside the epoch, until what was retired is destroyed. False: the deadline passed. */
+bool wia__await_collection(int64_t deadline_ns);
+
 /* A handle is generation << 32 | type << 24 | index. A slot's key is the handle that is live in it, or
  * 0. The object is written before the key, and the key is cleared before the object is: who reads the
  * object first and then finds its own handle as the key has the right object. */

@@ -19,6 +19,8 @@
 
 enum { NANOSECONDS = 1000000000 };
 
+void wia__pause(void) { nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL); }
+
 int64_t wia__now_ns(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);

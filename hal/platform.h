@@ -17,6 +17,9 @@ int wia__init_condition(pthread_cond_t *condition);
  * passed. As with any condition variable it may also wake without reason. */
 bool wia__wait_condition(pthread_cond_t *condition, pthread_mutex_t *mutex, int64_t deadline_ns);
 
+/* Sleeps for a millisecond, for who looks again and again. */
+void wia__pause(void);
+
 /* The deadline of a time-out that starts now; -1 for one without end. Saturates. */
 int64_t wia__deadline_ns(int64_t timeout_ns);
 

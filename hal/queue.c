@@ -9,10 +9,11 @@
 
 pthread_mutex_t wia__queues_mutex = PTHREAD_MUTEX_INITIALIZER;
 wia__queue_t *wia__queues;
-bool wia__queues_stopping;
+bool wia__queues_stopping, wia__process_ending;
 static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
 
 enum { EXIT_TIMEOUT_S = 10 };
+static const char ENDING[] = "the process is ending, or the library is being shut down";
 
 /* -- life ---------------------------------------------------------------------------------------- */
 
@@ -153,7 +154,12 @@ void wia__wake_queue(wia__queue_t *queue) {
 
 /* -- create, close ------------------------------------------------------------------------------- */
 
-static void stop_at_exit(void) { wia__stop_streams(EXIT_TIMEOUT_S * INT64_C(1000000000)); }
+static void stop_at_exit(void) {
+  pthread_mutex_lock(&wia__queues_mutex);
+  wia__process_ending = true;
+  pthread_mutex_unlock(&wia__queues_mutex);
+  wia__stop_streams(EXIT_TIMEOUT_S * INT64_C(1000000000), "the process is ending");
+}
 static void register_exit(void) { atexit(stop_at_exit); }
 
 wia_status_t wia__start_worker(wia__queue_t *queue) {
@@ -170,7 +176,7 @@ static wia_status_t start_queue(wia__queue_t *queue) {
   pthread_mutex_lock(&wia__queues_mutex);
   wia_status_t status = WIA_STATUS_OK;
   if (wia__queues_stopping)
-    status = wia__fail(WIA_STATUS_UNAVAILABLE, "the process is ending");
+    status = wia__fail(WIA_STATUS_UNAVAILABLE, ENDING);
   else if (queue->native)
     wia__retain_queue(queue);
   else
@@ -236,7 +242,7 @@ static inline __attribute__((always_inline)) wia_status_t append_item(
   else if (queue->closed)
     status = wia__fail(WIA_STATUS_INVALID_HANDLE, "the stream was destroyed by another thread");
   else if (queue->stopped)
-    status = wia__fail(WIA_STATUS_UNAVAILABLE, "the process is ending");
+    status = wia__fail(WIA_STATUS_UNAVAILABLE, ENDING);
   else if (queue->resets)
     status = wia__fail(WIA_STATUS_CANCELLED, "the stream is being reset by another thread");
   else if (queue->native && !queue->has_worker && !wia__can_pass(queue, item))
@@ -335,5 +341,7 @@ wia_status_t wia__queue_status(wia__queue_t *queue) {
 /* The child has no workers. */
 void wia__fork_queues(wia__fork_t stage) {
   wia__fork_mutex(stage, &wia__queues_mutex);
-  if (stage == WIA__FORK_CHILD) wia__queues = NULL;
+  if (stage != WIA__FORK_CHILD) return;
+  wia__queues = NULL;
+  wia__queues_stopping = wia__process_ending;
 }

@@ -53,7 +53,8 @@ struct wia__queue_t {
 /* The queues whose worker runs, under their mutex. */
 extern pthread_mutex_t wia__queues_mutex;
 extern wia__queue_t *wia__queues;
-extern bool wia__queues_stopping; /* no new ones: the process ends */
+extern bool wia__process_ending;  /* and then this stays */
+extern bool wia__queues_stopping; /* no new ones: the process or the library ends */
 
 /* Waits under the queue's mutex until the item of that sequence is done. False: the deadline passed.*/
 bool wia__await_sequence(wia__queue_t *queue, uint64_t sequence, int64_t deadline_ns);

@@ -76,9 +76,15 @@ wia_status_t wia__wait_sequence(wia__queue_t *queue, uint64_t sequence, int64_t 
 /* The queue behind a stream handle: good until wia__exit. */
 wia_status_t wia__resolve_stream(const wia_stream_t *stream, wia__queue_t **out_queue);
 
-/* Ends all streams of the process: queued work is dropped as CANCELLED, running work is waited for
- * until timeout_ns. Later work is refused as UNAVAILABLE. At exit. */
-wia_status_t wia__stop_streams(int64_t timeout_ns);
+/* Ends all streams of the process: queued work is dropped as CANCELLED, with why as the reason, running
+ * work is waited for until timeout_ns. Later work on them is refused as UNAVAILABLE, and so are new
+ * streams until wia__admit_streams, which has no effect once the process is ending. */
+wia_status_t wia__stop_streams(int64_t timeout_ns, const char *why);
+void wia__admit_streams(void);
+/* Waits until those that were stopped and destroyed are gone. False: the deadline passed. */
+bool wia__await_streams(int64_t deadline_ns);
+/* Whether this thread runs what a stream has to do, or tells of it. */
+bool wia__is_stream_thread(void);
 
 /* Points -------------------------------------------------------------------------------------- */
 

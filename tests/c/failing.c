@@ -49,7 +49,7 @@ static int64_t whole_pages(size_t size) {
   return (int64_t)((size + page - 1) / page * page);
 }
 
-/* What is declared here is called by name from the library. */
+/* What the library calls, and what that stands for: names that the linker gives. */
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t number, size_t size);
 void *__wrap_realloc(void *block, size_t size);
@@ -67,23 +67,39 @@ int __wrap_munmap(void *address, size_t size);
 int __wrap_pthread_create(pthread_t *out_thread, const pthread_attr_t *attributes,
                           void *(*body)(void *), void *argument);
 FILE *__wrap_fdopen(int file, const char *mode);
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t number, size_t size);
+void *__real_realloc(void *block, size_t size);
+char *__real_strdup(const char *text);
+char *__real_strndup(const char *text, size_t size);
+int __real_vasprintf(char **out_text, const char *format, va_list arguments)
+    __attribute__((format(printf, 2, 0)));
+int __real_scandir(const char *folder, struct dirent ***out_list,
+                   int (*filter)(const struct dirent *),
+                   int (*compare)(const struct dirent **, const struct dirent **));
+void __real_free(void *block);
+void *__real_mmap(void *address, size_t size, int access, int flags, int file, off_t offset);
+int __real_munmap(void *address, size_t size);
+int __real_pthread_create(pthread_t *out_thread, const pthread_attr_t *attributes,
+                          void *(*body)(void *), void *argument);
+FILE *__real_fdopen(int file, const char *mode);
 
-void *__wrap_malloc(size_t size) { return fails() ? NULL : count(malloc(size)); }
+void *__wrap_malloc(size_t size) { return fails() ? NULL : count(__real_malloc(size)); }
 void *__wrap_calloc(size_t number, size_t size) {
-  return fails() ? NULL : count(calloc(number, size));
+  return fails() ? NULL : count(__real_calloc(number, size));
 }
 void *__wrap_realloc(void *block, size_t size) {
   if (fails()) return NULL;
-  void *made = realloc(block, size);
+  void *made = __real_realloc(block, size);
   return block ? made : count(made);
 }
-char *__wrap_strdup(const char *text) { return fails() ? NULL : count(strdup(text)); }
+char *__wrap_strdup(const char *text) { return fails() ? NULL : count(__real_strdup(text)); }
 char *__wrap_strndup(const char *text, size_t size) {
-  return fails() ? NULL : count(strndup(text, size));
+  return fails() ? NULL : count(__real_strndup(text, size));
 }
 int __wrap_vasprintf(char **out_text, const char *format, va_list arguments) {
   if (fails()) return -1;
-  const int length = vasprintf(out_text, format, arguments);
+  const int length = __real_vasprintf(out_text, format, arguments);
   if (length >= 0) count(*out_text);
   return length;
 }
@@ -98,26 +114,28 @@ int __wrap_scandir(const char *folder, struct dirent ***out_list,
                    int (*filter)(const struct dirent *),
                    int (*compare)(const struct dirent **, const struct dirent **)) {
   if (fails()) return -1;
-  const int entries = scandir(folder, out_list, filter, compare);
+  const int entries = __real_scandir(folder, out_list, filter, compare);
   if (entries >= 0) atomic_fetch_add(&live, entries + 1);
   return entries;
 }
 void __wrap_free(void *block) {
   if (block) atomic_fetch_sub(&live, 1);
-  free(block);
+  __real_free(block);
 }
 void *__wrap_mmap(void *address, size_t size, int access, int flags, int file, off_t offset) {
   if (fails()) return MAP_FAILED;
-  void *made = mmap(address, size, access, flags, file, offset);
+  void *made = __real_mmap(address, size, access, flags, file, offset);
   if (made != MAP_FAILED) atomic_fetch_add(&mapped, whole_pages(size));
   return made;
 }
 int __wrap_munmap(void *address, size_t size) {
   atomic_fetch_sub(&mapped, whole_pages(size));
-  return munmap(address, size);
+  return __real_munmap(address, size);
 }
 int __wrap_pthread_create(pthread_t *out_thread, const pthread_attr_t *attributes,
                           void *(*body)(void *), void *argument) {
-  return fails() ? EAGAIN : pthread_create(out_thread, attributes, body, argument);
+  return fails() ? EAGAIN : __real_pthread_create(out_thread, attributes, body, argument);
 }
-FILE *__wrap_fdopen(int file, const char *mode) { return fails() ? NULL : fdopen(file, mode); }
+FILE *__wrap_fdopen(int file, const char *mode) {
+  return fails() ? NULL : __real_fdopen(file, mode);
+}
