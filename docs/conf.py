@@ -21,6 +21,7 @@ html_theme = "furo"
 html_title = f"WIA {version}"
 html_static_path = ["_static"]
 html_css_files = ["wide.css"]
+html_js_files = ["support.js"]
 html_show_sphinx = False
 toc_object_entries_show_parents = "hide"
 

@@ -1,6 +1,7 @@
 """Makes the pages that are derived from sources, in docs/generated, before Sphinx reads any page.
 
-- operations/: from the catalog (hal/generate.py --docs)
+- operations/: from the catalog (hal/generate.py --docs), each with an example that runs
+  (operation_examples.py) and the drivers that have it (support_pages.py)
 - abi/: one page for each public header
 - environment/: one page for each variable
 - status, manifest, commands: see fact_pages.py
@@ -10,6 +11,7 @@ Docstrings are plain text, so that they read well where they stand; here they ar
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -19,7 +21,9 @@ from pathlib import Path
 from environment_pages import environment_pages
 from fact_pages import fact_pages
 from header_pages import header_page
+from operation_examples import example_section
 from sphinx.application import Sphinx
+from support_pages import read_support, support_page, support_section
 
 ROOT = Path(__file__).resolve().parents[2]
 INCLUDE = ROOT / "include"
@@ -48,6 +52,15 @@ def make_pages(folder: Path) -> None:
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
     shutil.rmtree(made)
+    support = read_support()
+    (folder / "operations" / "support.json").write_text(json.dumps(support, indent=1) + "\n")
+    (folder / "operations" / "support.rst").write_text(support_page(support), encoding="utf-8")
+    for operation in support["operations"]:
+        sections = [*example_section(operation["name"]), *support_section(operation)]
+        with (folder / "operations" / f"{operation['name']}.rst").open(
+            "a", encoding="utf-8"
+        ) as page:
+            page.write("\n".join(["", *sections]))
 
 
 def escape_docstring(

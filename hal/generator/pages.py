@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .c_header import signature, sized
 from .config import fields, init_macro
-from .model import Operation, Option
+from .model import Operation, Option, gradient_text, why_not
 
 
 def make(operations: tuple[Operation, ...]) -> dict[str, str]:
@@ -25,9 +25,10 @@ def _index(operations: tuple[Operation, ...]) -> str:
         [
             _title("Operations", "="),
             "All operations of this version, made from the catalog in ``wia/catalog/``. Every one "
-            "has a function in ``wia/ops.h`` and a method of :py:class:`wia.Context`.\n",
+            "has a function in ``wia/ops.h`` and a method of :py:class:`wia.Context`; "
+            ":doc:`support` tells which driver has which of them.\n",
             _table(rows),
-            f".. toctree::\n   :hidden:\n\n{names}\n",
+            f".. toctree::\n   :hidden:\n\n   support\n{names}\n",
         ]
     )
 
@@ -54,7 +55,16 @@ def _page(operation: Operation) -> str:
     if notes:
         parts += [_title("Rules", "-"), *(f"- {_escape(note)}" for note in notes), ""]
     parts += [_title("Numbers", "-"), _table(_numbers(operation))]
+    parts += [_title("Gradient", "-"), *_gradient(operation)]
     return "\n".join(parts)
+
+
+def _gradient(operation: Operation) -> list[str]:
+    text = gradient_text(operation)
+    if not text:
+        return [f"None: {_escape(why_not(operation))}.\n"]
+    told = "``grad`` is the gradient of the first output, ``d_...`` that of an input:\n"
+    return [told, _code("text", text)]
 
 
 def _operands(operation: Operation) -> list[list[str]]:

@@ -309,8 +309,14 @@ def _configuration(operation: Operation) -> list[str]:
         others: list[Option | Scalar] = [*operation.options, *operation.scalars]
         for other in others:
             body += _assign(operation, other, f"{other.name}=")
-        if operation.attributes:
-            body.append("                **attributes,")
+        if all(item.field for item in operation.attributes):
+            body += ["                **attributes,"] if operation.attributes else []
+        else:  # the output alone says what the others are
+            body += [
+                f'                {item.name}=attributes["{item.name}"],'
+                for item in operation.attributes
+                if item.field
+            ]
         body.append("            )")
     return [*lines, *([line[4:] for line in body] if always else body)]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 import subprocess
 import sys
@@ -18,6 +19,7 @@ import wia.driver
 import wia.onnx
 import wia_conformance
 from wia._config import prefix
+from wia.catalog import BY_NAME
 
 ROOT = Path(__file__).parents[2]
 SNIPPETS = ROOT / "docs" / "snippets"
@@ -94,8 +96,26 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     )
     return {
         str(path.relative_to(folder)): path.read_text(encoding="utf-8")
-        for path in folder.rglob("*.rst")
+        for pattern in ("*.rst", "*.json")
+        for path in folder.rglob(pattern)
     }
+
+
+def test_pages_of_operations_say_what_drivers_have(pages: dict[str, str]) -> None:
+    """The drivers that are here say the same; the sample driver was made for the manual."""
+    support = json.loads(pages["operations/support.json"])
+    assert [row["name"] for row in support["operations"]] == list(BY_NAME)
+    assert {"reference", "null", "npu", "emulator", "sample"} >= set(support["drivers"])
+    table = pages["operations/support.rst"]
+    null = wia.find_device("null:0")
+    for row in support["operations"]:
+        assert set(row["support"]["null"]) == null.supports(row["name"])
+        assert row["support"]["reference"] == row["dtypes"]
+        page = pages[f"operations/{row['name']}.rst"]
+        for title in ("Operands", "Numbers", "Gradient", "Example", "Drivers"):
+            assert f"\n{title}\n{'-' * len(title)}\n" in page, (row["name"], title)
+        assert f'<a href="{row["name"]}.html"' in table
+    assert next(row for row in support["operations"] if row["name"] == "add")["support"]["sample"]
 
 
 @pytest.fixture(scope="module")
