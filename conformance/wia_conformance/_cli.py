@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from wia_conformance._cases import PROFILES, Case, list_cases, select_cases
+from wia_conformance._journal import Facts, Journal, read_journal
 from wia_conformance._outcome import RESULTS
 from wia_conformance._pool import DeviceError, Options, run_cases
 from wia_conformance._report import Report
@@ -23,7 +24,10 @@ _SHOWN_FAILURES = 20
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns the exit code."""
-    options = make_parser().parse_args(arguments)
+    parser = make_parser()
+    options = parser.parse_args(arguments)
+    if options.command == "run" and options.resume and options.report is None:
+        parser.error("--resume goes on from what --report DIR has; give both")
     cases = list_cases(options.profile)
     selected = select_cases(cases, options.filter)
     if not selected:
@@ -73,6 +77,11 @@ def make_parser() -> argparse.ArgumentParser:
             help="only cases whose id matches, with * and ? ('matmul/float32/*'); may be repeated",
         )
     run.add_argument("--report", type=Path, metavar="DIR", help="write the report into this folder")
+    run.add_argument(
+        "--resume",
+        action="store_true",
+        help="go on from where a run with this --report was interrupted",
+    )
     run.add_argument(
         "--jobs", type=_positive, default=1, metavar="N", help="processes at a time (1)"
     )
@@ -130,10 +139,12 @@ def _run(options: argparse.Namespace, cases: Sequence[Case], selected: Sequence[
         modules=tuple(options.modules),
         stop_after=options.stop_after,
     )
-    report = None
-    progress = _Progress(len(selected))
+    old_facts, done = read_journal(options.report) if options.resume else ({}, {})
+    waiting = [case for case in selected if case.id not in done]
+    report = journal = None
+    progress = _Progress(len(selected), len(selected) - len(waiting))
     try:
-        for item in run_cases(selected, chosen):
+        for item in run_cases(waiting, chosen):
             if isinstance(item, Ready):
                 report = Report(
                     profile=options.profile,
@@ -143,35 +154,81 @@ def _run(options: argparse.Namespace, cases: Sequence[Case], selected: Sequence[
                     selected=selected,
                     found=item,
                 )
+                if options.report is not None:
+                    facts = _facts(report)
+                    if old_facts and old_facts != facts:
+                        _tell_difference(options.report, old_facts, facts)
+                        return 2
+                    journal = Journal(options.report, facts, go_on=bool(old_facts))
+                for case in selected if done else ():
+                    if case.id in done:
+                        report.add(case, done[case.id])
             elif report is not None:
                 report.add(*item)
+                if journal is not None:
+                    journal.add(*item)
                 progress.show(report.counts)
     except DeviceError as error:
         print(f"wia-conformance: {options.device} can't be opened: {error}", file=sys.stderr)
         return 2
+    except OSError as error:
+        progress.clear()
+        print(f"wia-conformance: the report can't be written: {error}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         progress.clear()
-        print("wia-conformance: interrupted; no report is written", file=sys.stderr)
+        hint = "; --resume goes on from here" if journal is not None else ""
+        print(f"wia-conformance: interrupted; no report is written{hint}", file=sys.stderr)
         return 130
+    finally:
+        if journal is not None:
+            journal.close()
     progress.clear()
     assert report is not None  # run_cases() yields it first or raises
     report.finish()
     _print_summary(report)
-    if options.report is not None:
+    if journal is not None:
         try:
             paths = report.write(options.report)
         except OSError as error:
             print(f"wia-conformance: the report can't be written: {error}", file=sys.stderr)
             return 2
         print(f"report: {', '.join(map(str, paths))}")
+        if report.complete:
+            journal.remove()
     return 0 if report.verdict == "passed" else 1
 
 
-class _Progress:
-    """A line on a terminal that tells how far the run is; nothing elsewhere."""
+def _facts(report: Report) -> Facts:
+    found = report.found
+    return {
+        "suite": report.suite_hash,
+        "device": found.device,
+        "driver": f"{found.driver} {found.driver_version}",
+        "library": found.library,
+        "seed": str(report.options.seed),
+    }
 
-    def __init__(self, total: int) -> None:
+
+def _tell_difference(folder: Path, old: Facts, new: Facts) -> None:
+    key = next(key for key in new if old.get(key) != new[key])
+    print(
+        f"wia-conformance: the run in {folder} can't go on: its {key} was {old.get(key)}, and now "
+        f"it is {new[key]}; without --resume all cases are run anew",
+        file=sys.stderr,
+    )
+
+
+class _Progress:
+    """A line on a terminal that tells how far the run is; nothing elsewhere.
+
+    `before` cases are those of an earlier run, which took no time now.
+    """
+
+    def __init__(self, total: int, before: int) -> None:
         self._total = total
+        self._before = before
+        self._started = time.monotonic()
         self._shown = sys.stderr.isatty()
         self._next = 0.0
 
@@ -182,7 +239,10 @@ class _Progress:
             return
         self._next = now + 0.1
         told = ", ".join(f"{counts[result]} {result}" for result in RESULTS if counts[result])
-        sys.stderr.write(f"\r\x1b[K{counts.total()} of {self._total}: {told}")
+        done, left = counts.total() - self._before, self._total - counts.total()
+        seconds = round((now - self._started) * left / max(done, 1))
+        ends = f"{seconds // 60}:{seconds % 60:02} left"
+        sys.stderr.write(f"\r\x1b[K{counts.total()} of {self._total}, {ends}: {told}")
         sys.stderr.flush()
 
     def clear(self) -> None:

@@ -30,8 +30,9 @@ from wia_conformance import (
     run_cases,
     select_cases,
 )
-from wia_conformance._cli import main
+from wia_conformance._cli import _Progress, main
 from wia_conformance._forms import FORMS
+from wia_conformance._journal import read_journal
 from wia_conformance._outcome import FAILURES, RESULTS
 
 ROOT = Path(__file__).parents[2]
@@ -172,6 +173,7 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
         (["run", "--device", "null", "--jobs", "0"], "'0' was given; expected a whole number"),
         (["run", "--device", "null", "--timeout", "-1"], "expected a number of seconds above 0"),
         (["run", "--device", "null", "--profile", "full"], "choose from"),
+        (["run", "--device", "null", "--resume"], "give both"),
     ],
 )
 def test_usage(capsys: pytest.CaptureFixture[str], arguments: list[str], part: str) -> None:
@@ -307,6 +309,57 @@ def test_interrupt(tmp_path: Path) -> None:
     _, text = process.communicate(timeout=30)
     assert process.returncode == 130
     assert text == "wia-conformance: interrupted; no report is written\n"
+
+
+def test_resume(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A run that was interrupted goes on; its report has all cases, each run once."""
+    selected = select_cases(CASES, ["relu/float32/8/*"])
+    first, rest = selected[:3], selected[3:]
+    arguments = ["--filter", "relu/float32/8/*", "--report", str(tmp_path)]
+
+    def interrupted(cases: Any, options: Any) -> Any:
+        for number, item in enumerate(run_cases(cases, options)):
+            if number > len(first):
+                raise KeyboardInterrupt
+            yield item
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("wia_conformance._cli.run_cases", interrupted)
+        assert main(["run", "--device", "null", *arguments]) == 130
+    assert "--resume goes on from here" in capsys.readouterr().err
+    facts, done = read_journal(tmp_path)
+    assert [*done] == [case.id for case in first]
+    assert facts["device"] == "null:0"
+    with (tmp_path / "progress.jsonl").open("a", encoding="utf-8") as file:
+        file.write('["relu/flo')  # the process ended in the middle of a line
+
+    assert main(["run", "--device", "null", *arguments, "--resume", "--seed", "5"]) == 2
+    assert "its seed was 0, and now it is 5" in capsys.readouterr().err
+
+    ran = []
+
+    def noted(cases: Any, options: Any) -> Any:
+        ran.extend(case.id for case in cases)
+        return run_cases(cases, options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("wia_conformance._cli.run_cases", noted)
+        assert main(["run", "--device", "null", *arguments, "--resume"]) == 0
+    assert ran == [case.id for case in rest]
+    report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+    assert [outcome["id"] for outcome in report["outcomes"]] == [case.id for case in selected]
+    assert report["verdict"] == "passed"
+    assert read_journal(tmp_path) == ({}, {})
+
+
+def test_the_line_of_progress(capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
+    """The time that is left follows from the cases of this run alone."""
+    now = iter((100.0, 110.0))
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setattr("wia_conformance._cli.time.monotonic", lambda: next(now))
+    progress = _Progress(400, 100)
+    progress.show(Counter({"pass": 140, "unsupported": 10}))
+    assert "150 of 400, 0:50 left: 140 pass, 10 unsupported" in capsys.readouterr().err
 
 
 def test_a_run_that_was_left_is_incomplete() -> None:
