@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+import onnx_fuzz
 import pytest
 from onnx import TensorProto, helper
 from test_onnx import X, Y, model, node, two_layers
@@ -134,6 +135,29 @@ def test_a_fuzzer_gets_clear_errors() -> None:
         except wia.WiaError:
             errors += 1
     assert 0 < errors <= ROUNDS
+
+
+def test_changed_models_get_clear_errors() -> None:
+    """Attributes, shapes and dtypes changed by chance; `python onnx_fuzz.py` goes on for longer."""
+    seed = random.SystemRandom().randrange(2**32)
+    print(f"seed {seed}")
+    ran, refused, faults = onnx_fuzz.fuzz(seed, 3)
+    assert faults == {}
+    assert ran
+    assert refused
+
+
+def test_a_fault_of_wia_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It isn't told as if the model were wrong."""
+
+    def broken(call: Any) -> Any:
+        raise KeyError("none")
+
+    monkeypatch.setattr("wia.onnx._run.find_lowering", lambda node: broken)
+    with pytest.raises(KeyError, match="none") as caught:
+        wia.onnx.load(two_layers(), device="reference").run([X])
+    assert caught.traceback[-1].name == "broken"
+    assert caught.value.__notes__ == ["in node 'product' (MatMul-13) of the model"]
 
 
 # -- files in the wild ----------------------------------------------------------------------

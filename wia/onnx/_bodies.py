@@ -87,10 +87,16 @@ def _settle(node: Node, attributes: Mapping[str, Any]) -> bytes:
             proto.attribute.append(item)
         elif item.name in attributes:
             value = attributes[item.name]
-            if not isinstance(value, int | float | str | tuple):
+            if not isinstance(value, int | float | str | tuple) or not _is_clean(value):
                 raise ModelError(f"attribute {item.name!r} can't be that of a function")
             proto.attribute.append(helper.make_attribute(item.name, value, attr_type=item.type))
     return bytes(proto.SerializeToString())
+
+
+def _is_clean(value: Any) -> bool:
+    """Whether texts are UTF-8, which helper.make_attribute() needs."""
+    texts = value if isinstance(value, tuple) else (value,)
+    return not any(isinstance(t, str) and any("\ud800" <= c <= "\udfff" for c in t) for t in texts)
 
 
 def _type_of(value: Value) -> bytes | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from wia._tensor import Tensor
@@ -83,6 +83,15 @@ class Call:
         """The first element of a tensor of integers or bool."""
         return int(self.read(tensor).reshape(-1)[0])
 
+    def item(self, index: int) -> Any:
+        """The only element of an input as Python's int, float or bool."""
+        elements = self.host(index).reshape(-1)
+        if elements.size != 1:
+            raise ModelError(f"input {index} has {elements.size} elements; expected one")
+        if elements.dtype.kind == "c":
+            raise ModelError(f"input {index} is a complex number; expected a real one")
+        return elements.astype(object)[0]
+
     def ints(self, index: int) -> tuple[int, ...] | None:
         """The elements of an input as integers, None where it is left out."""
         if self.value(index) is None:
@@ -100,6 +109,26 @@ class Call:
         if name not in self.attributes:
             raise ModelError(f"the attribute {name!r} is not given")
         return self.attributes[name]
+
+    def choice(self, name: str, choices: Mapping[Any, Any], default: Any = None) -> Any:
+        """What a value of an attribute stands for, of those that it may have."""
+        value = self.required(name) if default is None else self.attribute(name, default)
+        if value not in choices:
+            expected = ", ".join(map(repr, choices))
+            raise ModelError(f"the attribute {name!r} is {value!r}; expected one of {expected}")
+        return choices[value]
+
+    def dtype(self, name: str, default: Any = None) -> Any:
+        """The dtype of numbers that an attribute says; the default where it is absent or 0."""
+        from onnx import TensorProto, helper
+
+        code = self.attribute(name, 0)
+        if not code and default is not None:
+            return default
+        numbers = {*TensorProto.DataType.values()} - {TensorProto.UNDEFINED, TensorProto.STRING}
+        if code not in numbers:
+            raise ModelError(f"the attribute {name!r} is {code}; expected a type of numbers")
+        return helper.tensor_dtype_to_np_dtype(code)
 
     def axes(self, name: str = "axes", index: int = 1) -> tuple[int, ...] | None:
         """Numbers that are an attribute in old opsets and an input in new ones."""

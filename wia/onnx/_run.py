@@ -158,6 +158,9 @@ class Runtime:
             named = rename(error, f"{node} with inputs ({given})")
             named.in_node = True  # type: ignore[attr-defined]
             raise named from error
+        except Exception as error:  # a fault of WIA's own
+            error.add_note(f"in {node} of the model")
+            raise
         finally:
             if in_range:
                 lib.wia_pop_range()
@@ -177,10 +180,6 @@ class Runtime:
                 if getattr(error, "in_node", False):
                     raise
                 refusal = error
-            except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
-                if isinstance(error, WiaError):
-                    raise
-                raise ModelError(f"{type(error).__name__}: {error}") from error
         function = self._bodies.find(node, inputs, attributes)
         if function is None:
             raise refusal

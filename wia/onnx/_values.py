@@ -12,11 +12,22 @@ from wia.onnx._errors import ModelError
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["Value", "check_size", "describe", "is_text", "load_tensor", "texts"]
+__all__ = [
+    "Value",
+    "broadcast_shapes",
+    "check_axis",
+    "check_size",
+    "describe",
+    "is_text",
+    "load_tensor",
+    "texts",
+]
 
 Value: TypeAlias = "Tensor | np.ndarray[Any, Any] | list[Any] | None"
 """Strings are numpy arrays of objects, sequences lists, an optional without a value is None."""
 
+_MAX_RANK = 64
+"""Of arrays of numpy, which strings are in; operations have a bound of their own."""
 MAX_BYTES = 2**40
 """No tensor of a model is larger: a shape that says so is damaged or hostile."""
 
@@ -35,6 +46,28 @@ def texts(items: Any, shape: Sequence[int] | None = None) -> np.ndarray[Any, Any
     made = np.empty(len(flat), dtype=object)
     made[:] = flat
     return made.reshape(array.shape if shape is None else tuple(shape))
+
+
+def check_axis(axis: int, rank: int) -> int:
+    """The axis counted from the front. Raises ModelError where there is none of that number."""
+    if not -rank <= axis < rank:
+        raise ModelError(f"the axis {axis} is out of range; there are {rank} dimensions")
+    return axis % rank
+
+
+def broadcast_shapes(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...]:
+    """The shape that both broadcast to. Raises ModelError where there is none."""
+    rank = max(len(a), len(b))
+    if rank > _MAX_RANK:
+        raise ModelError(
+            f"a shape of {rank} dimensions was asked for; there are at most {_MAX_RANK}"
+        )
+    pairs = list(zip([1] * (rank - len(a)) + [*a], [1] * (rank - len(b)) + [*b], strict=True))
+    if any(one != other and 1 not in (one, other) for one, other in pairs):
+        raise ModelError(f"the shapes {list(a)} and {list(b)} don't broadcast")
+    shape = tuple(other if one == 1 else one for one, other in pairs)
+    check_size(shape, 1, "the result")
+    return shape
 
 
 def check_size(dims: Iterable[int], width: float, what: str) -> int:

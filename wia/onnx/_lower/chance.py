@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from wia.onnx._errors import ModelError
 
@@ -16,13 +16,6 @@ _FACTORS = {
     "random_uniform": {"low": ("low", 0.0), "high": ("high", 1.0)},
     "random_normal": {"mean": ("mean", 0.0), "deviation": ("scale", 1.0)},
 }
-
-
-def _dtype(call: Call, default: Any) -> Any:
-    from onnx import helper
-
-    to = call.attribute("dtype", 0)
-    return helper.tensor_dtype_to_np_dtype(to) if to else default
 
 
 def _seed(call: Call) -> float:
@@ -41,7 +34,7 @@ def random(name: str, *, like: bool) -> Lowering:
         import numpy as np
 
         shape = call.tensor(0).shape if like else call.required("shape")
-        dtype = _dtype(call, call.tensor(0).dtype if like else np.dtype(np.float32))
+        dtype = call.dtype("dtype", call.tensor(0).dtype if like else np.dtype(np.float32))
         given = _FACTORS[name].items()
         factors = {own: call.attribute(theirs, value) for own, (theirs, value) in given}
         return call.op(name, shape=shape, dtype=dtype, seed=_seed(call), **factors)
@@ -53,4 +46,4 @@ def bernoulli(call: Call) -> Result:
     """Bernoulli: 1 with the probability that the input has."""
     x = call.tensor(0)
     drawn = call.op("bernoulli", x, dtype=x.dtype, seed=_seed(call))
-    return call.cast(drawn, _dtype(call, x.dtype))
+    return call.cast(drawn, call.dtype("dtype", x.dtype))

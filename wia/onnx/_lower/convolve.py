@@ -38,6 +38,8 @@ def conv_transpose(call: Call) -> Result:
     """ConvTranspose; output_shape is reached by paddings."""
     x, weight, bias = call.tensor(0), call.tensor(1), call.get(2)
     kernel, sizes = weight.shape[2:], x.shape[2:]
+    if len(kernel) != len(sizes):
+        raise ModelError(f"the input has {x.ndim} dimensions and the weight {weight.ndim}")
     rank, mode = len(kernel), call.attribute("auto_pad", "NOTSET")
     more = list(read_sizes(call, "output_padding", rank, 0))
     stride, dilation = (read_sizes(call, name, rank, 1) for name in ("strides", "dilations"))
@@ -47,6 +49,8 @@ def conv_transpose(call: Call) -> Result:
         wanted = [size * step for size, step in zip(sizes, stride, strict=True)]
     if wanted:
         wanted = list(wanted)[-rank:]
+        if len(wanted) != rank:
+            raise ModelError(f"output_shape has {len(wanted)} sizes; expected {rank}")
         totals = [
             (sizes[i] - 1) * stride[i] + more[i] + (kernel[i] - 1) * dilation[i] + 1 - wanted[i]
             for i in range(rank)

@@ -115,7 +115,7 @@ def modulo(call: Call) -> Result:
 
 def bit_shift(call: Call) -> Result:
     """BitShift."""
-    name = {"LEFT": "shift_left", "RIGHT": "shift_right"}[call.required("direction")]
+    name = call.choice("direction", {"LEFT": "shift_left", "RIGHT": "shift_right"})
     return call.op(name, *call.tensors())
 
 
@@ -150,12 +150,12 @@ def where(call: Call) -> Result:
 
 def cast(call: Call) -> Result:
     """Cast, also from and to strings."""
-    from onnx import TensorProto, helper
+    from onnx import TensorProto
 
     to = call.required("to")
     if to == TensorProto.STRING or is_text(call.value(0)):
         return cast_texts(call, to)
-    return convert(call, call.tensor(0), helper.tensor_dtype_to_np_dtype(to))
+    return convert(call, call.tensor(0), call.dtype("to"))
 
 
 def cast_like(call: Call) -> Result:
@@ -229,7 +229,7 @@ def clip(call: Call) -> Result:
     bounds = [call.attribute("min"), call.attribute("max")]
     for i in range(2):
         if call.get(i + 1) is not None:
-            bounds[i] = call.host(i + 1).astype(object).item()
+            bounds[i] = call.item(i + 1)
     if x.dtype.kind in "iu" and any(b is not None and abs(b) > 2**53 for b in bounds):
         for name, i in (("maximum", 0), ("minimum", 1)):
             x = x if bounds[i] is None else call.op(name, x, call.tensor(i + 1))

@@ -9,7 +9,7 @@ from wia._tensor import Tensor
 from wia.onnx._errors import ModelError
 from wia.onnx._lower.moves import concat_tensors, pick, split_value
 from wia.onnx._lower.shapes import shape_of
-from wia.onnx._values import Value
+from wia.onnx._values import Value, check_axis
 
 if TYPE_CHECKING:
     from wia.onnx._call import Call, Result
@@ -41,7 +41,7 @@ def identity(call: Call) -> Result:
 
 def if_(call: Call) -> Result:
     """If."""
-    chosen = bool(call.host(0).reshape(-1)[0])
+    chosen = bool(call.item(0))
     return tuple(call.run_graph(call.required("then_branch" if chosen else "else_branch")))
 
 
@@ -50,8 +50,8 @@ def loop(call: Call) -> Result:
     import numpy as np
 
     body: Graph = call.required("body")
-    limit = None if call.value(0) is None else int(call.host(0).reshape(-1)[0])
-    going = call.value(1) is None or bool(call.host(1).reshape(-1)[0])
+    limit = None if call.value(0) is None else int(call.item(0))
+    going = call.value(1) is None or bool(call.item(1))
     carried = list(call.inputs[2:])
     columns: list[list[Value]] = [[] for _ in body.outputs[1 + len(carried) :]]
     turn = 0
@@ -102,6 +102,8 @@ def scan(call: Call) -> Result:
     """Scan: states, and slices of inputs along their axes."""
     body: Graph = call.required("body")
     count = call.required("num_scan_inputs")
+    if not 1 <= count <= len(call.inputs):
+        raise ModelError(f"num_scan_inputs is {count} of {len(call.inputs)} inputs")
     if call.version < 9:
         return _batches(call, body, count)
     inputs = list(call.inputs)
@@ -124,7 +126,11 @@ def _turns(
     ways: tuple[Any, Any, Any, Any],
 ) -> tuple[Value, ...]:
     axes, backward, out_axes, out_backward = ways
-    lengths = {shape_of(s)[axis] for s, axis in zip(sources, axes, strict=True)}
+    if not (len(axes) == len(backward) == len(sources)) or len(out_axes) != len(out_backward):
+        raise ModelError("axes and directions are not as many as the inputs or outputs")
+    shapes = [shape_of(source) for source in sources]
+    axes = [check_axis(axis, len(shape)) for axis, shape in zip(axes, shapes, strict=True)]
+    lengths = {shape[axis] for shape, axis in zip(shapes, axes, strict=True)}
     if len(lengths) != 1:
         raise ModelError(f"the inputs have {sorted(lengths)} slices; expected equal numbers")
     length = lengths.pop()
@@ -148,7 +154,7 @@ def _turns(
 
 def _slice(call: Call, source: Value, axis: int, at: int) -> Value:
     shape = shape_of(source)
-    axis %= len(shape)
+    axis = check_axis(axis, len(shape))
     row = pick(call, source, (at,), (at + 1,), (axis,))
     sizes = (*shape[:axis], *shape[axis + 1 :])
     return call.reshape(row, *sizes) if isinstance(row, Tensor) else row.reshape(sizes)  # type: ignore[union-attr]
@@ -163,7 +169,10 @@ def _batches(call: Call, body: Graph, count: int) -> Result:
     backward = call.attribute("directions", (0,) * count)
     ways = ((0,) * count, backward, (0,) * outputs, (0,) * outputs)
     rows: list[tuple[Value, ...]] = []
-    for batch in range(shape_of(inputs[0])[0]):
+    batches = shape_of(inputs[0])[:1] if inputs else ()
+    if batches in ((), (0,)):
+        raise ModelError("there is no batch to scan")
+    for batch in range(batches[0]):
         own = [_slice(call, value, 0, batch) for value in states]
         cut = [_slice(call, value, 0, batch) for value in sources]
         if lengths is not None:
@@ -184,7 +193,7 @@ def _sequence(call: Call, index: int = 0) -> list[Value]:
 
 
 def _position(call: Call, index: int, length: int, last: int) -> int:
-    position = int(call.host(index).reshape(-1)[0])
+    position = int(call.item(index))
     if not -length <= position <= last:
         raise ModelError(f"the position {position} is out of range; there are {length} elements")
     return position + length if position < 0 else position
@@ -232,8 +241,10 @@ def sequence_length(call: Call) -> Result:
 
 def split_to_sequence(call: Call) -> Result:
     """SplitToSequence: equal pieces, or pieces of given sizes."""
-    data, axis = call.value(0), call.attribute("axis", 0)
-    total = shape_of(data)[axis]
+    data = call.value(0)
+    shape = shape_of(data)
+    axis = check_axis(call.attribute("axis", 0), len(shape))
+    total = shape[axis]
     if call.value(1) is None:
         pieces = split_value(call, data, axis, (1,) * total)
         if call.attribute("keepdims", 1):

@@ -31,7 +31,7 @@ def resize(call: Call) -> Result:
     values: dict[str, Any] = {"mode": "linear" if mode == "bilinear" else mode}
     if call.version < 11:
         scales = call.attribute("scales")
-        given = call.host(1).tolist() if scales is None else scales
+        given = call.host(1).reshape(-1) if scales is None else scales
         # As it was done before there was a choice.
         values.update(coordinates="asymmetric", nearest_mode="floor", scales=_floats(given))
         return call.op("resize", x, **values)
@@ -45,12 +45,12 @@ def resize(call: Call) -> Result:
     values["keep_aspect"] = call.attribute("keep_aspect_ratio_policy", "stretch")
     values["extrapolation"] = call.attribute("extrapolation_value", 0.0)
     if values["coordinates"] == "crop":
-        values["roi"] = _floats(call.host(1).tolist())
+        values["roi"] = _floats(call.host(1).reshape(-1))
     sizes = call.ints(3)
     if sizes:
         values["sizes"] = sizes
     elif call.get(2) is not None and call.tensor(2).size:
-        values["scales"] = _floats(call.host(2).tolist())
+        values["scales"] = _floats(call.host(2).reshape(-1))
     else:
         raise ModelError("neither scales nor sizes are given")
     return call.op("resize", x, **values)
@@ -95,7 +95,10 @@ def roi_align(call: Call) -> Result:
 
 def max_roi_pool(call: Call) -> Result:
     """MaxRoiPool."""
-    height, width = call.required("pooled_shape")
+    sizes = call.required("pooled_shape")
+    if len(sizes) != 2:
+        raise ModelError(f"pooled_shape is {list(sizes)}; expected height and width")
+    height, width = sizes
     scale = call.attribute("spatial_scale", 1.0)
     return call.op("max_roi_pool", *call.tensors(), height=height, width=width, spatial_scale=scale)
 
@@ -105,7 +108,7 @@ def non_max_suppression(call: Call) -> Result:
     if call.attribute("center_point_box", 0) not in (0, 1):
         raise UnsupportedError("center_point_box is 0 or 1")
     scalars = {
-        name: float(call.host(i).reshape(-1)[0])
+        name: float(call.item(i))
         for name, i in (("iou_threshold", 3), ("score_threshold", 4))
         if call.get(i) is not None
     }

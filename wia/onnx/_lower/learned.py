@@ -35,11 +35,15 @@ def label_encoder(call: Call) -> Result:
     if not all(found):
         raise ModelError("keys or values are not given")
     names, results = (np.asarray(side[0]).reshape(-1).tolist() for side in found)
+    if len(names) != len(results):
+        raise ModelError(f"{len(names)} keys and {len(results)} values are given")
     kind = next((k for k, v in zip(kinds, values, strict=False) if v is not None), None)
     tensor: Any = call.attributes.get("values_tensor")
     dtype: Any = tensor.dtype if kind is None else np.dtype(_DTYPES[kind])
     default = call.attributes.get("default_tensor")
     if default is not None:
+        if default.size != 1:
+            raise ModelError(f"default_tensor has {default.size} elements; expected one")
         other = default.reshape(-1)[0]
     else:
         name = kind or {"O": "string", "i": "int64"}.get(dtype.kind, "float")

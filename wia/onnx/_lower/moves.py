@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from wia._tensor import Tensor
 from wia.onnx._errors import ModelError, UnsupportedError
 from wia.onnx._lower.shapes import shape_of
-from wia.onnx._values import Value, is_text
+from wia.onnx._values import Value, broadcast_shapes, check_axis, describe, is_text
 
 if TYPE_CHECKING:
     from wia.onnx._call import Call, Result
@@ -71,6 +71,8 @@ def reshape(call: Call) -> Result:
 def _under(call: Call, data: Value, sizes: Sequence[int]) -> Value:
     if isinstance(data, Tensor):
         return call.reshape(data, *sizes)
+    if not is_text(data):
+        raise ModelError(f"the input is {describe(data)}; expected a tensor")
     return data.reshape(tuple(sizes))  # type: ignore[union-attr]
 
 
@@ -88,7 +90,7 @@ def squeeze(call: Call) -> Result:
     sizes, axes = shape_of(data), call.axes()
     if axes is None:
         return _under(call, data, [size for size in sizes if size != 1])
-    gone = {_axis(axis, len(sizes)) for axis in axes}
+    gone = {check_axis(axis, len(sizes)) for axis in axes}
     if any(sizes[axis] != 1 for axis in gone):
         raise ModelError(f"the axes {list(axes)} of {list(sizes)} aren't all of size 1")
     return _under(call, data, [size for i, size in enumerate(sizes) if i not in gone])
@@ -99,17 +101,11 @@ def unsqueeze(call: Call) -> Result:
     data = call.value(0)
     axes = call.axes() or ()
     rank = len(shape_of(data)) + len(axes)
-    new = {_axis(axis, rank) for axis in axes}
+    new = {check_axis(axis, rank) for axis in axes}
     if len(new) != len(axes):
         raise ModelError(f"the axes {list(axes)} name a dimension twice")
     old = iter(shape_of(data))
     return _under(call, data, [1 if i in new else next(old) for i in range(rank)])
-
-
-def _axis(axis: int, rank: int) -> int:
-    if not -rank <= axis < rank:
-        raise ModelError(f"the axis {axis} is out of range; there are {rank} dimensions")
-    return axis % rank
 
 
 def transpose(call: Call) -> Result:
@@ -127,7 +123,7 @@ def expand(call: Call) -> Result:
     import numpy as np
 
     data, sizes = call.value(0), call.ints(1) or ()
-    shape = np.broadcast_shapes(shape_of(data), sizes)
+    shape = broadcast_shapes(shape_of(data), sizes)
     if is_text(data):
         return np.broadcast_to(data, shape)  # type: ignore[arg-type]
     return call.op("broadcast", call.tensor(0), shape=shape)
@@ -171,7 +167,7 @@ def slice_(call: Call) -> Result:
 def split(call: Call) -> Result:
     """Split: into given sizes, or equal ones."""
     data = call.value(0)
-    axis = call.attribute("axis", 0)
+    axis = check_axis(call.attribute("axis", 0), len(shape_of(data)))
     sizes = call.axes("split")
     if sizes is None:
         count = call.attribute("num_outputs", len(call.node.outputs))
@@ -200,9 +196,11 @@ def pad(call: Call) -> Result:
     widths = list(given if given is not None else call.ints(1) or ())
     axes = call.ints(3)
     if axes is not None:
+        if len(widths) != 2 * len(axes):
+            raise ModelError(f"{len(widths)} widths are given for {len(axes)} axes")
         full = [0] * (2 * x.ndim)
         for i, axis in enumerate(axes):
-            at = _axis(axis, x.ndim)
+            at = check_axis(axis, x.ndim)
             full[at], full[x.ndim + at] = widths[i], widths[len(axes) + i]
         widths = full
     if len(widths) != 2 * x.ndim:
@@ -211,7 +209,7 @@ def pad(call: Call) -> Result:
         )
     value = float(call.attribute("value", 0.0))
     if call.version >= 11 and call.get(2) is not None:
-        value = float(call.host(2).astype(object).item())
+        value = float(call.item(2))
     if any(width < 0 for width in widths):
         x = _cut(call, x, widths)
         widths = [max(width, 0) for width in widths]

@@ -128,8 +128,8 @@ def dropout(call: Call) -> Result:
     x, ratio = call.tensor(0), call.attribute("ratio", 0.5)
     trains = call.version < 7 and not call.attribute("is_test", 0)
     if call.version >= 12:
-        ratio = float(call.host(1).astype(np.float64)) if call.get(1) is not None else 0.5
-        trains = call.get(2) is not None and bool(call.host(2))
+        ratio = float(call.item(1)) if call.get(1) is not None else 0.5
+        trains = call.get(2) is not None and bool(call.item(2))
     if trains and ratio:
         seed = float(call.attribute("seed", call.draw_seed()))
         return call.ops("dropout", x, count=call.wanted, ratio=ratio, seed=seed)

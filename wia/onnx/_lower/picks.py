@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from wia._tensor import Tensor
 from wia.onnx._errors import ModelError
 from wia.onnx._lower.shapes import shape_of
-from wia.onnx._values import check_size, is_text
+from wia.onnx._values import check_axis, check_size, is_text
 
 if TYPE_CHECKING:
     from wia.onnx._call import Call, Lowering, Result
@@ -124,8 +124,10 @@ def one_hot(call: Call) -> Result:
     indices, values = call.tensor(0), call.host(2)
     if indices.dtype.name not in ("int32", "int64"):
         indices = call.cast(indices, np.dtype(np.int64))
+    if values.size != 2:
+        raise ModelError(f"{values.size} values are given; expected that of zero and that of one")
     off, on = (float(item) for item in values.reshape(-1).astype(np.float64))
-    depth = int(call.host(1).reshape(-1)[0])
+    depth = int(call.item(1))
     return call.op(
         "one_hot",
         indices,
@@ -151,10 +153,12 @@ def tile(call: Call) -> Result:
     repeats = call.ints(1) or ()
     if call.version < 6:
         full = [1] * len(shape_of(data))
-        full[int(call.host(2))] = repeats[0]
+        full[check_axis(int(call.item(2)), len(full))] = int(call.item(1))
         repeats = tuple(full)
     if is_text(data):
         return np.tile(data, repeats)  # type: ignore[arg-type]
+    if len(repeats) != len(shape_of(data)):
+        raise ModelError(f"{len(repeats)} repeats are given for {len(shape_of(data))} dimensions")
     sizes = (size * times for size, times in zip(shape_of(data), repeats, strict=True))
     check_size(sizes, 1, "the result")
     return call.op("tile", call.tensor(0), repeats=repeats)
@@ -178,10 +182,8 @@ def trilu(call: Call) -> Result:
 
 def eye_like(call: Call) -> Result:
     """EyeLike."""
-    from onnx import helper
-
-    x, to = call.tensor(0), call.attribute("dtype")
-    dtype = x.dtype if to is None else helper.tensor_dtype_to_np_dtype(to)
+    x = call.tensor(0)
+    dtype = call.dtype("dtype", x.dtype)
     return call.op("eye", shape=x.shape, dtype=dtype, k=call.attribute("k", 0))
 
 
@@ -191,7 +193,7 @@ def range_(call: Call) -> Result:
 
     dtype = call.tensor(0).dtype
     exact = int if dtype.kind in "iu" else float
-    start, limit, step = (exact(call.host(i).astype(object).item()) for i in range(3))
+    start, limit, step = (exact(call.item(i)) for i in range(3))
     if step == 0:
         raise ModelError("the step is 0")
     count = max(0, math.ceil((limit - start) / step))

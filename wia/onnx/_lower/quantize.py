@@ -44,12 +44,10 @@ def _spread(call: Call, x: Tensor, parts: Tensor) -> Tensor:
 def dequantize(call: Call) -> Result:
     """DequantizeLinear: (x - zero point) * scale, computed in float32."""
     import numpy as np
-    from onnx import helper
 
     x, scale, zero = call.tensor(0), call.tensor(1), call.get(2)
     single = np.dtype(np.float32)
-    to = call.attribute("output_dtype", 0)
-    dtype = helper.tensor_dtype_to_np_dtype(to) if to else scale.dtype
+    dtype = call.dtype("output_dtype", scale.dtype)
     integers = np.dtype(np.int64)
     if zero is not None and x.dtype.kind != "f" and "float" not in x.dtype.name:
         zeros = _spread(call, x, call.cast(zero, integers))
@@ -62,14 +60,12 @@ def dequantize(call: Call) -> Result:
 
 def quantize(call: Call) -> Result:
     """QuantizeLinear: round(x / scale) + zero point, bounded by the dtype."""
-    from onnx import TensorProto, helper
+    import numpy as np
 
     from wia.onnx._lower.elementwise import convert
 
     x, scale, zero = call.tensor(0), call.tensor(1), call.get(2)
-    to = call.attribute("output_dtype", 0)
-    unsaid = helper.tensor_dtype_to_np_dtype(to or TensorProto.UINT8)
-    dtype = unsaid if zero is None else zero.dtype
+    dtype = call.dtype("output_dtype", np.dtype(np.uint8)) if zero is None else zero.dtype
     wide = _width(call, x, scale)
     scaled = call.op("div", call.cast(x, wide), _spread(call, x, call.cast(scale, wide)))
     if "float" in dtype.name:
@@ -85,11 +81,7 @@ def _width(call: Call, x: Tensor, scale: Tensor) -> Any:
     """The dtype to divide in."""
     import numpy as np
 
-    if call.attribute("precision", 0):
-        from onnx import helper
-
-        return helper.tensor_dtype_to_np_dtype(call.attribute("precision"))
-    return np.dtype(np.float32)
+    return call.dtype("precision", np.dtype(np.float32))
 
 
 def _bounds(dtype: Any) -> tuple[float, float]:

@@ -27,7 +27,7 @@ _FUNCTIONS: dict[str, tuple[int, float | None, float | None]] = {
     "softplus": (11, None, None),
 }
 """The number in the catalog, and what its factors are where they aren't given."""
-_LAYOUTS = ("sequence_first", "batch_first")
+_LAYOUTS = {0: "sequence_first", 1: "batch_first"}
 
 
 def recurrent(name: str, inputs: int, outputs: int) -> Lowering:
@@ -35,8 +35,8 @@ def recurrent(name: str, inputs: int, outputs: int) -> Lowering:
 
     def lower(call: Call) -> Result:
         values: dict[str, Any] = {
-            "direction": _DIRECTIONS[call.attribute("direction", "forward")],
-            "layout": _LAYOUTS[call.attribute("layout", 0)],
+            "direction": call.choice("direction", _DIRECTIONS, "forward"),
+            "layout": call.choice("layout", _LAYOUTS, 0),
             "clip": call.attribute("clip", 0.0),
         }
         values.update(_activations(call, call.attribute("activations", ())))

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from wia._tensor import Tensor
+from wia.onnx._values import check_axis
 
 if TYPE_CHECKING:
     from wia.onnx._call import Call, Lowering, Result
@@ -21,7 +22,8 @@ def reduce(name: str) -> Lowering:
         keepdims = call.attribute("keepdims", 1)
         if not axes and call.attribute("noop_with_empty_axes"):
             return x
-        count = math.prod(x.shape[axis] for axis in axes or range(x.ndim))
+        over = axes or range(x.ndim)
+        count = math.prod(x.shape[check_axis(axis, x.ndim)] for axis in over)
         given = {"axes": axes, "keepdims": keepdims}
         if name in ("reduce_max", "reduce_min"):
             return _extreme(call, name, x, count, **given)
@@ -60,7 +62,7 @@ def arg(name: str) -> Lowering:
         x, axis, keepdims = call.tensor(0), call.attribute("axis", 0), call.attribute("keepdims", 1)
         if not call.attribute("select_last_index"):
             return call.op(name, x, axis=axis, keepdims=keepdims)
-        end = -(2**63) + 1
+        axis, end = check_axis(axis, x.ndim), -(2**63) + 1
         turned = call.op("slice", x, starts=(-1,), ends=(end,), axes=(axis,), steps=(-1,))
         found = call.op(name, turned, axis=axis, keepdims=keepdims)
         return call.op("sub", call.literal(x.shape[axis] - 1, np.int64), found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wia.onnx._errors import ModelError
 from wia.onnx._values import Value, check_size, texts
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ def constant(call: Call) -> Result:
     """Constant: one attribute of several says what."""
     import numpy as np
 
+    if len(call.attributes) != 1:
+        raise ModelError(f"{len(call.attributes)} attributes are given; expected the one value")
     name, value = next(iter(call.attributes.items()))
     if name in ("value", "sparse_value"):
         return value if value.dtype == object else call.literal(value, value.dtype)
@@ -52,6 +55,8 @@ def constant_of_shape(call: Call) -> Result:
     import numpy as np
 
     value = call.attribute("value", np.zeros(1, np.float32))
+    if value.size != 1:
+        raise ModelError(f"the value has {value.size} elements; expected one")
     sizes = call.ints(0) or ()
     check_size(sizes, value.dtype.itemsize, "the result")
     if value.dtype == object:

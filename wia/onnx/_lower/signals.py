@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from wia.onnx._errors import ModelError
 
@@ -10,15 +10,6 @@ if TYPE_CHECKING:
     from wia.onnx._call import Call, Lowering, Result
 
 __all__ = ["bit_cast", "dft", "mel_weight_matrix", "stft", "window"]
-
-_FLOAT = 1
-"""TensorProto.FLOAT"""
-
-
-def _dtype(code: int) -> Any:
-    from onnx import helper
-
-    return helper.tensor_dtype_to_np_dtype(code)
 
 
 def dft(call: Call) -> Result:
@@ -41,6 +32,8 @@ def stft(call: Call) -> Result:
     if step is None:
         raise ModelError("frame_step is not given")
     window = call.get(2)
+    if window is not None and window.ndim != 1:
+        raise ModelError(f"the window has {window.ndim} dimensions; expected 1")
     if length is None and window is None:
         raise ModelError("neither window nor frame_length is given")
     size = length[0] if length else window.shape[0] if window is not None else 0
@@ -58,10 +51,12 @@ def window(name: str) -> Lowering:
     """HannWindow, HammingWindow and BlackmanWindow."""
 
     def lower(call: Call) -> Result:
+        import numpy as np
+
         return call.op(
             name,
             shape=call.ints(0),
-            dtype=_dtype(call.attribute("output_datatype", _FLOAT)),
+            dtype=call.dtype("output_datatype", np.dtype(np.float32)),
             periodic=call.attribute("periodic", 1),
         )
 
@@ -70,8 +65,10 @@ def window(name: str) -> Lowering:
 
 def mel_weight_matrix(call: Call) -> Result:
     """MelWeightMatrix."""
+    import numpy as np
+
     bins, length, rate = ((call.ints(i) or (0,))[0] for i in range(3))
-    lower, upper = (float(call.host(i).reshape(-1)[0]) for i in (3, 4))
+    lower, upper = (float(call.item(i)) for i in (3, 4))
     return call.op(
         "mel_weight_matrix",
         bins=bins,
@@ -79,10 +76,10 @@ def mel_weight_matrix(call: Call) -> Result:
         sample_rate=rate,
         lower_edge=lower,
         upper_edge=upper,
-        dtype=_dtype(call.attribute("output_datatype", _FLOAT)),
+        dtype=call.dtype("output_datatype", np.dtype(np.float32)),
     )
 
 
 def bit_cast(call: Call) -> Result:
     """BitCast."""
-    return call.op("bitcast", call.tensor(0), dtype=_dtype(call.required("to")))
+    return call.op("bitcast", call.tensor(0), dtype=call.dtype("to"))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from wia.onnx._errors import ModelError, UnsupportedError
-from wia.onnx._values import is_text
+from wia.onnx._values import broadcast_shapes, is_text
 from wia.onnx._values import texts as make_texts
 
 if TYPE_CHECKING:
@@ -39,7 +39,10 @@ def _map(function: Callable[..., object], *arrays: Any, dtype: Any = object) -> 
     """A function of elements over arrays that broadcast."""
     import numpy as np
 
-    together = np.broadcast_arrays(*arrays)
+    shape: tuple[int, ...] = ()
+    for array in arrays:
+        shape = broadcast_shapes(shape, array.shape)
+    together = [np.broadcast_to(array, shape) for array in arrays]
     flat = [function(*items) for items in zip(*(a.reshape(-1) for a in together), strict=True)]
     made = np.empty(len(flat), dtype)
     made[:] = flat
@@ -165,7 +168,9 @@ def tf_idf(call: Call) -> Result:
         end = starts[length] if length < len(starts) else len(pool)
         for at in range(begin, end, length):
             grams[tuple(pool[at : at + length])] = len(grams)
-    rows = source.reshape(-1, source.shape[-1]).tolist()
+    if not 1 <= source.ndim <= 2:
+        raise ModelError(f"the input has {source.ndim} dimensions; expected 1 or 2")
+    rows = (source if source.ndim == 2 else source[None]).tolist()
     result = np.zeros((len(rows), max(places) + 1), np.float32)
     for row, items in enumerate(rows):
         for found in _grams(items, least, most, skips):
@@ -177,7 +182,7 @@ def tf_idf(call: Call) -> Result:
         by_place = np.ones(result.shape[1], np.float32)
         by_place[list(places)] = weights
         result = result * by_place
-    return call.put(result.reshape(*source.shape[:-1], -1))
+    return call.put(result.reshape(*source.shape[:-1], result.shape[1]))
 
 
 def _grams(items: list[Any], least: int, most: int, skips: int) -> Iterator[tuple[Any, ...]]:

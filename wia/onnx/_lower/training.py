@@ -20,7 +20,7 @@ _NO_CORRECTION = 1e300
 
 def _read(call: Call, kinds: int) -> tuple[float, float, Iterator[tuple[Tensor, ...]]]:
     """The rate, the number of the step, and what belongs to each parameter."""
-    rate, step = (float(call.host(i).reshape(-1)[0]) for i in (0, 1))
+    rate, step = (float(call.item(i)) for i in (0, 1))
     tensors = [call.tensor(i) for i in range(2, len(call.inputs))]
     count = len(tensors) // kinds
     if count * kinds != len(tensors):

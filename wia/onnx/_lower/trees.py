@@ -14,6 +14,16 @@ __all__ = ["tree_ensemble"]
 
 _MODES = ("less_equal", "less", "greater_equal", "greater", "equal", "not_equal")
 _MEMBER = 6
+_OF_NODES = (
+    "nodes_truenodeids",
+    "nodes_falsenodeids",
+    "nodes_trueleafs",
+    "nodes_falseleafs",
+    "nodes_splits",
+    "nodes_modes",
+    "nodes_missing_value_tracks_true",
+)
+_OF_LEAVES = ("leaf_weights",)
 _SUMS = {0: "reduce_mean", 1: "reduce_sum", 2: "reduce_min", 3: "reduce_max"}
 _ENDS = {1: ("softmax", {"axis": -1}), 2: ("sigmoid", {})}
 
@@ -37,6 +47,19 @@ class _Trees:
         given = call.required
         self._inner = inner = len(given("nodes_featureids"))
         self._leaves = leaves = len(given("leaf_targetids"))
+        lengths = dict.fromkeys(_OF_NODES, inner) | dict.fromkeys(_OF_LEAVES, leaves)
+        for name, length in lengths.items():
+            found = len(call.attribute(name, range(length)))
+            if found != length:
+                raise ModelError(f"{name} has {found} elements; expected {length}")
+        if self._x.ndim != 2:
+            raise ModelError(f"the input has {self._x.ndim} dimensions; expected 2")
+        features = given("nodes_featureids")
+        if any(not 0 <= feature < self._x.shape[1] for feature in features):
+            raise ModelError(f"nodes_featureids goes beyond the {self._x.shape[1]} features")
+        numbers, targets = given("leaf_targetids"), call.attribute("n_targets", 1)
+        if any(not 0 <= number < targets for number in numbers):
+            raise ModelError(f"leaf_targetids goes beyond the {targets} targets")
 
         def children(side: str) -> Tensor:
             ids = np.array(given(f"nodes_{side}nodeids"), np.int64)
