@@ -242,7 +242,7 @@ def onnx_suite() -> None:
 
 def trained_models() -> None:
     """Run trained models from packages: their answers, and outputs beside onnxruntime's."""
-    print("\n" + run(sys.executable, "onnx_models.py", cwd=ROOT / "tests" / "python"), flush=True)
+    print("\n" + run(sys.executable, "examples/models/ask.py"), flush=True)
 
 
 def try_mutants() -> None:
@@ -253,6 +253,7 @@ def try_mutants() -> None:
 def fuzz() -> None:
     """Run every fuzzer for a minute, from another seed each time; what fails tells its own."""
     run(sys.executable, "tests/fuzz", "--seconds", "60")
+    run(sys.executable, "onnx_fuzz.py", cwd=ROOT / "tests" / "python")
 
 
 def coverage() -> None:

@@ -25,7 +25,7 @@ html_js_files = ["support.js"]
 html_show_sphinx = False
 toc_object_entries_show_parents = "hide"
 
-myst_enable_extensions = ["colon_fence", "deflist"]
+myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 
 autodoc_typehints = "signature"
