@@ -250,6 +250,11 @@ def try_mutants() -> None:
     run(sys.executable, "tests/mutate.py")
 
 
+def add_operation() -> None:
+    """An entry of the catalog, added at one place of a copy, arrives everywhere and runs."""
+    run(sys.executable, "tests/add_operation.py")
+
+
 def fuzz() -> None:
     """Run every fuzzer for a minute, from another seed each time; what fails tells its own."""
     run(sys.executable, "tests/fuzz", "--seconds", "60")
@@ -287,6 +292,7 @@ EXTRA: dict[str, Step] = {
     "onnx": onnx_suite,
     "models": trained_models,
     "mutants": try_mutants,
+    "operation": add_operation,
     "fuzz": fuzz,
     "coverage": coverage,
     "benchmarks": run_benchmarks,
