@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from layers import Adam, Array, Conv3x3, Layer, Linear, ReluMaxPool2x2, softmax_cross_entropy
@@ -25,6 +27,9 @@ except ImportError as error:
     sys.exit(
         f"train.py needs scikit-learn ({error}); install it: python -m pip install scikit-learn"
     )
+
+if TYPE_CHECKING:
+    from device import DeviceNetwork
 
 DATA = Path(__file__).resolve().parent / "data"
 SEED = 0
@@ -41,10 +46,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--output", type=Path, default=DATA, help="folder for the .npy files")
     parser.add_argument("--epochs", type=int, default=60)
-    parser.add_argument("--device", help="train there, with WIA; writes no files")
+    parser.add_argument("--device", help="train there, with WIA; writes no weights")
+    parser.add_argument(
+        "--optimizer", default="adamw", choices=["sgd", "momentum", "adam", "adamw"], help="there"
+    )
+    parser.add_argument(
+        "--checkpoint",
+        type=Path,
+        metavar="FILE",
+        help="there: written after each epoch; if it is there, training goes on from it",
+    )
     options = parser.parse_args(arguments)
     if options.device:
-        return train_on(options.device, options.epochs)
+        return train_on(options.device, options.epochs, options.optimizer, options.checkpoint)
 
     train_images, train_labels, test_images, test_labels = load_split()
     rng = np.random.default_rng(SEED)
@@ -63,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def train_on(device: str, epochs: int) -> int:
+def train_on(device: str, epochs: int, optimizer: str, checkpoint: Path | None) -> int:
     """Train the same network on a WIA device, from the same weights on the same batches."""
     from device import DeviceNetwork
 
@@ -74,34 +88,79 @@ def train_on(device: str, epochs: int) -> int:
     weights = named_weights(make_network(rng))
     try:
         with wia.Context(device) as ctx:
-            network = DeviceNetwork(ctx, weights, WEIGHT_DECAY)
-            fit_on(network.step, train_images, train_labels, rng, epochs)
+            network = DeviceNetwork(ctx, weights, WEIGHT_DECAY, optimizer=optimizer)
+            first = resume(network, rng, checkpoint, optimizer)
+            for epoch in range(first, epochs):
+                loss = fit_epoch(
+                    network.step, train_images, train_labels, rng, epoch / epochs, epochs
+                )
+                print(f"epoch {epoch + 1:3} of {epochs}: loss {loss:.4f}", flush=True)
+                if checkpoint:
+                    keep(network.save(), rng, epoch + 1, checkpoint, optimizer)
             found = network.accuracy(scale(test_images), test_labels)
-    except wia.WiaError as error:
+    except (wia.WiaError, CheckpointError) as error:
         print(f"train.py: {device}: {error}", file=sys.stderr)
         return 1
     print(f"held-out images: {found:.2%}")
     return 0
 
 
-def fit_on(
+class CheckpointError(Exception):
+    """A checkpoint that doesn't fit."""
+
+
+def resume(
+    network: DeviceNetwork, rng: np.random.Generator, checkpoint: Path | None, optimizer: str
+) -> int:
+    """Load a checkpoint, if it is there; return how many epochs are done."""
+    if not checkpoint or not checkpoint.is_file():
+        return 0
+    with np.load(checkpoint) as arrays:
+        if str(arrays["optimizer"]) != optimizer:
+            raise CheckpointError(
+                f"{checkpoint} was written by --optimizer {arrays['optimizer']}; give that one, or "
+                "another file"
+            )
+        network.load(arrays)
+        rng.bit_generator.state = json.loads(str(arrays["rng"]))
+        return int(arrays["epochs"])
+
+
+def keep(
+    arrays: dict[str, NDArray[Any]],
+    rng: np.random.Generator,
+    epochs: int,
+    checkpoint: Path,
+    optimizer: str,
+) -> None:
+    """Write a checkpoint; one that is cut off leaves the one before."""
+    fresh = checkpoint.with_suffix(".new.npz")
+    state = json.dumps(rng.bit_generator.state)
+    np.savez(fresh, **arrays, rng=state, epochs=epochs, optimizer=optimizer)  # type: ignore[arg-type]
+    fresh.replace(checkpoint)
+
+
+def fit_epoch(
     step: Callable[[Array, NDArray[np.int64], float], float],
     images: NDArray[np.uint8],
     labels: NDArray[np.int64],
     rng: np.random.Generator,
+    done: float,
     epochs: int,
-) -> None:
-    """Call step with each batch, images shifted as in fit(), with a cosine learning rate."""
+) -> float:
+    """Call step with each batch, images shifted as in fit(), with a cosine learning rate.
+
+    ``done`` is the share of all epochs that came before. Returns the mean of the losses.
+    """
     batches = -(-len(images) // BATCH)
-    for epoch in range(epochs):
-        order = rng.permutation(len(images))
-        total = 0.0
-        for index in range(batches):
-            chosen = order[index * BATCH : (index + 1) * BATCH]
-            progress = (epoch + index / batches) / epochs
-            rate = LEARNING_RATE * 0.5 * (1 + float(np.cos(np.pi * progress)))
-            total += step(scale(shift(images[chosen], rng)), labels[chosen], rate)
-        print(f"epoch {epoch + 1:3}: loss {total / batches:.4f}", flush=True)
+    order = rng.permutation(len(images))
+    total = 0.0
+    for index in range(batches):
+        chosen = order[index * BATCH : (index + 1) * BATCH]
+        progress = done + index / batches / epochs
+        rate = LEARNING_RATE * 0.5 * (1 + float(np.cos(np.pi * progress)))
+        total += step(scale(shift(images[chosen], rng)), labels[chosen], rate)
+    return total / batches
 
 
 def load_split() -> Split:
