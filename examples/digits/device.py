@@ -67,7 +67,9 @@ class DeviceNetwork:
         return float(loss.item())
 
     def _change(self, name: str, gradient: wia.Tensor, rate: float) -> None:
-        more = {"step": float(self._steps)} if self._optimizer.startswith("adam") else {}
+        more: dict[str, Any] = (
+            {"step": float(self._steps)} if self._optimizer.startswith("adam") else {}
+        )
         weight, *states = self._ctx.execute(
             f"{self._optimizer}_step",
             [self.weights[name], gradient, *self._states[name]],

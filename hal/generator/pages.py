@@ -11,6 +11,7 @@ def make(operations: tuple[Operation, ...]) -> dict[str, str]:
     """The texts of the pages by file name."""
     pages = {f"{operation.name}.rst": _page(operation) for operation in operations}
     pages["index.rst"] = _index(operations)
+    pages["gradients.rst"] = _gradients(operations)
     return pages
 
 
@@ -57,6 +58,24 @@ def _page(operation: Operation) -> str:
     parts += [_title("Numbers", "-"), _table(_numbers(operation))]
     parts += [_title("Gradient", "-"), *_gradient(operation)]
     return "\n".join(parts)
+
+
+def _gradients(operations: tuple[Operation, ...]) -> str:
+    """All programs, and why the others have none."""
+    rows = [["Operation", "Why it has no gradient"]]
+    parts = [
+        _title("Gradients", "="),
+        "The gradient of each operation as a program of others, from the catalog in "
+        "``wia/catalog/``. ``grad`` is the gradient of the first output, ``d_...`` that of an "
+        "input; of several lines for one name the first whose condition holds is it.\n",
+    ]
+    for operation in operations:
+        text = gradient_text(operation)
+        if text:
+            parts += [f":doc:`{operation.name}`\n", _code("text", text)]
+        else:
+            rows.append([f":doc:`{operation.name}`", _escape(why_not(operation))])
+    return "\n".join([*parts, _title("None", "-"), _table(rows)])
 
 
 def _gradient(operation: Operation) -> list[str]:

@@ -33,6 +33,7 @@ PRINTED = {
     "import.c": "2 6\ngiven back\n",
     "interop.py": "[0. 2. 4. 6.]\n[7.0, 2.0, 4.0, 6.0]\n[7. 2. 4. 6.] [1.0, 1.0, 1.0, 1.0]\n",
     "fusing_driver.py": "matmul_relu 1 [[13.0, 0.0]]\nrelu, relu 2\n",
+    "gradient.c": "grad output 0 1 0 1\n",
     "group.py": "matmul, add, relu 3\n65.0\n",
     "memory.c": "1 1 5 6\noffset 8 of 16, 16 bytes live\n",
     "numba_driver.py": "[2.0, 4.0, 6.0]\n",
