@@ -30,6 +30,22 @@ PYTHON_PACKAGES = (
     "wia_conformance",
 )
 
+# C tests that break the rules on purpose, so that a finding is no error there.
+RACING_TESTS = ("core_event", "core_execute", "core_profile", "core_races", "core_threads")
+# Python tests of what layers look at: streams, memory, plans, ends of processes.
+LAYERED_TESTS = (
+    "test_dlpack",
+    "test_exit",
+    "test_fork",
+    "test_groups",
+    "test_plans",
+    "test_profile",
+    "test_stream_functions",
+    "test_streams",
+    "test_tensors",
+    "test_views",
+)
+
 Step = Callable[[], None]
 
 
@@ -235,6 +251,29 @@ def conformance() -> None:
         run(BIN / "wia-conformance", "run", *options, cwd=BUILD)
 
 
+def layers() -> None:
+    """Run tests of C, Python and conformance with all layers on: the results are the same.
+
+    But for tests that break the rules on purpose, a finding fails the call that it is made by.
+    """
+    c_tests("c")()
+    with tempfile.TemporaryDirectory() as folder:
+        given = ["env", f"WIA_TRACE_FILE={folder}/%p.json", "WIA_LAYERS=validate,trace"]
+        strict = [*given, "WIA_VALIDATE=error"]
+        ctest = ["ctest", "--test-dir", str(BUILD / "c"), "--output-on-failure", "-j2"]
+        racing = "|".join(RACING_TESTS)
+        # What a test leaves live on purpose is told at its end: not on the stderr that it looks at.
+        silent = [*strict, "WIA_LOG=warning,validate=none"]
+        tests = [f"python/{name}.py" for name in LAYERED_TESTS]
+        cases = ["--device", "reference:0", "--filter", "*matmul/*", "--filter", "add/*"]
+        run_all(
+            Command(*given, *ctest, "-R", racing),
+            Command(*strict, *ctest, "-E", racing),
+            Command(*silent, BIN / "pytest", "-q", *tests, cwd=ROOT / "tests"),
+            Command(*silent, BIN / "wia-conformance", "run", *cases, "--jobs", "2", cwd=BUILD),
+        )
+
+
 def onnx_suite() -> None:
     """Run all cases of ONNX's suite for back ends; what doesn't pass is listed in tests/golden."""
     run(sys.executable, "onnx_suite.py", cwd=ROOT / "tests" / "python")
@@ -289,6 +328,7 @@ EXTRA: dict[str, Step] = {
     "editable": install_fresh("-e", str(ROOT)),
     "retrain": retrain,
     "conformance": conformance,
+    "layers": layers,
     "onnx": onnx_suite,
     "models": trained_models,
     "mutants": try_mutants,

@@ -318,8 +318,13 @@ wia_status_t core_register(void) {
   return status;
 }
 
+/* A child finds the list whole and free: drivers are called without any mutex of the library. */
+static void before_fork(void) { pthread_mutex_lock(&memories_mutex); }
+static void behind_fork(void) { pthread_mutex_unlock(&memories_mutex); }
+
 void core_start(void) {
   check_counts();
+  pthread_atfork(before_fork, behind_fork, behind_fork);
   unsetenv("WIA_DRIVER_PATH");
   if (!CHECK_STATUS(core_register(), WIA_STATUS_OK)) exit(CHECK_DONE());
 }

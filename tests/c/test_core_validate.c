@@ -72,6 +72,8 @@ static void test_hazards(void) {
   add(a, b, one);
   add(b, c, one); /* one stream is in order */
   CHECK_NONE();
+  add(b, a, two); /* shadow.c, stands_for: its read doesn't hide its write */
+  CHECK(count_findings() == 2);
   add(d, d, two); /* and has nothing to do with this */
   CHECK_NONE();
   tear_down();
@@ -162,9 +164,17 @@ static void test_host_saw_less(void) {
   enqueue_wait(one, event);
   add(a, d, one);
   CHECK_STATUS(wia_wait_event(other, WIA_TIMEOUT_INFINITE), WIA_STATUS_OK);
+  add(c, c, NULL); /* waits for what one has done before it waited for two: timeline.c, learn */
   CHECK_NONE();
-  add(c, a, three); /* behind add(a, c), but two and one still read a */
-  CHECK(count_findings() == 1);
+  add(c, b, three);
+  CHECK_RACE(WRITE_AFTER_WRITE, "writes its output 0 where add on stream");
+  finish_all();
+  add(a, c, one);
+  record(other, one);
+  add(a, d, one);
+  CHECK_STATUS(wia_wait_event(other, WIA_TIMEOUT_INFINITE), WIA_STATUS_OK);
+  add(b, a, three); /* behind add(a, c), but not behind add(a, d) */
+  CHECK_RACE(WRITE_AFTER_READ, "writes its output 0 where add on stream");
   tear_down();
 }
 

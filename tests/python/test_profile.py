@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -175,6 +176,17 @@ with wia.Context("reference") as ctx, ctx.stream() as stream:
         sys.exit(0)
     os.waitpid(child, 0)
 """
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _no_other_session() -> Iterator[None]:
+    """Ends that of WIA_LAYERS, whose rings these sessions would share."""
+    traced = any(layer.enabled for layer in wia.layers() if layer.name == "trace")
+    if traced:
+        wia.disable_layer("trace")
+    yield
+    if traced:
+        wia.enable_layer("trace")
 
 
 def run_program(tmp_path: Path, **variables: str) -> str:
