@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph.h"
 #include "op.h"
 #include "platform.h"
 #include "transfer.h"
@@ -39,6 +40,12 @@ static void end_transfer(wia__item_t *item, wia_status_t status, const wia__fail
   free(t);
 }
 
+static wia__graph_node_t *note_transfer(const wia__item_t *item) {
+  const wia__transfer_t *t = (const wia__transfer_t *)item;
+  return wia__make_transfer_node(t,
+                                 t->destination_device ? t->destination_device : t->source_device);
+}
+
 static wia_status_t mark_transfer(wia__item_t *item, wia__queue_t *queue, uint64_t sequence) {
   wia__transfer_t *t = (wia__transfer_t *)item;
   for (uint32_t i = 0; i < t->allocation_count; i++) {
@@ -48,15 +55,9 @@ static wia_status_t mark_transfer(wia__item_t *item, wia__queue_t *queue, uint64
   return WIA_STATUS_OK;
 }
 
-static wia_status_t enqueue_transfer(const wia__transfer_t *t, wia_stream_t *stream) {
-  wia__queue_t *queue = NULL;
-  wia_status_t status = wia__resolve_stream(stream, &queue);
-  if (status) return status;
-  const wia__device_t *device = wia__queue_device(queue);
-  if (device != t->destination_device && device != t->source_device)
-    return wia__fail(WIA_STATUS_INVALID_ARGUMENT, "the stream is of %s, the memory of %s",
-                     device->name,
-                     (t->destination_device ? t->destination_device : t->source_device)->name);
+wia_status_t wia__make_transfer(const wia__transfer_t *t, const wia__device_t *device,
+                                wia__item_t **out_item) {
+  wia_status_t status = WIA_STATUS_OK;
   wia__transfer_t *queued = malloc(sizeof *queued);
   if (!queued) return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no memory for queued work");
   *queued = *t;
@@ -64,6 +65,8 @@ static wia_status_t enqueue_transfer(const wia__transfer_t *t, wia_stream_t *str
       (wia__item_t){.run = run_transfer,
                     .submit = is_submittable(t, device) ? submit_transfer : NULL,
                     .end = end_transfer,
+                    .mark = mark_transfer,
+                    .note = note_transfer,
                     .what = t->action == WIA__FILL ? "a fill" : "a copy",
                     .kind = t->action == WIA__FILL ? WIA_PROFILE_FILL : WIA_PROFILE_COPY};
   queued->allocation_count = 0;
@@ -80,7 +83,22 @@ static wia_status_t enqueue_transfer(const wia__transfer_t *t, wia_stream_t *str
     end_transfer(&queued->item, status, NULL);
     return status;
   }
-  return wia__enqueue(queue, &queued->item, mark_transfer);
+  *out_item = &queued->item;
+  return WIA_STATUS_OK;
+}
+
+static wia_status_t enqueue_transfer(const wia__transfer_t *t, wia_stream_t *stream) {
+  wia__queue_t *queue = NULL;
+  wia__item_t *item = NULL;
+  wia_status_t status = wia__resolve_stream(stream, &queue);
+  if (status) return status;
+  const wia__device_t *device = wia__queue_device(queue);
+  if (device != t->destination_device && device != t->source_device)
+    return wia__fail(WIA_STATUS_INVALID_ARGUMENT, "the stream is of %s, the memory of %s",
+                     device->name,
+                     (t->destination_device ? t->destination_device : t->source_device)->name);
+  status = wia__make_transfer(t, device, &item);
+  return status ? status : wia__enqueue(queue, item, mark_transfer);
 }
 
 /* -- what the caller gave ------------------------------------------------------------------------ */

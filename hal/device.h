@@ -11,6 +11,7 @@ typedef struct wia__cache_t wia__cache_t;
 typedef struct wia__driver_t {
   wia_driver_t table; /* a copy of full size: entries that an older driver lacks are NULL */
   wia_driver_streams_t streams; /* the same of table.streams, unless that is NULL */
+  wia_driver_graphs_t graphs;   /* likewise */
   int32_t slot;
   char name[64];
 } wia__driver_t;

@@ -1,14 +1,16 @@
 /* event.c: events: a handle to a current point, which each recording replaces. */
 #include <stdlib.h>
 
+#include "capture.h"
 #include "context.h"
-#include "stream.h"
 #include "validate.h"
 
 typedef struct event_t {
   wia__object_t object;
   pthread_mutex_t mutex;
   wia__point_t *current;
+  wia__captured_t
+      *captured; /* of a recording on a stream that captures, which then is the last; else NULL */
   bool recorded; /* the current point belongs to a recording; else the first one takes it over */
 } event_t;
 
@@ -23,6 +25,7 @@ static void destroy_event(wia__object_t *object) {
     wia__finish_point(event->current, &failure);
   }
   wia__release_point(event->current);
+  wia__release_captured(event->captured);
   pthread_mutex_destroy(&event->mutex);
   free(event);
 }
@@ -55,17 +58,33 @@ WIA_API wia_status_t wia_destroy_event(wia_event_t *event) {
 
 /* -- points of an event -------------------------------------------------------------------------- */
 
+/* Replaces what the event stands for in a capture; takes over the reference. Under its mutex. */
+static wia__captured_t *swap_captured(event_t *event, wia__captured_t *captured) {
+  wia__captured_t *old = event->captured;
+  event->captured = captured;
+  return old;
+}
+
+static wia_status_t refuse_captured(void) {
+  return wia__fail(WIA_STATUS_FAILED_PRECONDITION,
+                   "the event was last recorded on a stream that captured, where it is an edge of "
+                   "the graph and is never done: record it on a stream that doesn't capture");
+}
+
 /* The current point with a reference, and whether it was recorded. */
 static wia_status_t get_point(wia_event_t *handle, wia__point_t **out_point, bool *out_recorded) {
   event_t *event = NULL;
   const wia_status_t status = wia__resolve(handle, WIA__EVENT, "event", &event);
   if (status) return status;
   pthread_mutex_lock(&event->mutex);
-  *out_point = event->current;
-  *out_recorded = event->recorded;
-  wia__retain_point(event->current);
+  const bool captured = event->captured != NULL;
+  if (!captured) {
+    *out_point = event->current;
+    *out_recorded = event->recorded;
+    wia__retain_point(event->current);
+  }
   pthread_mutex_unlock(&event->mutex);
-  return WIA_STATUS_OK;
+  return captured ? refuse_captured() : WIA_STATUS_OK;
 }
 
 /* Gives the event a fresh point, or the first one its recording. The caller gets a reference. */
@@ -74,6 +93,7 @@ static wia__point_t *next_point(event_t *event) {
   if (!fresh) return NULL;
   pthread_mutex_lock(&event->mutex);
   wia__point_t *unused = fresh;
+  wia__captured_t *captured = swap_captured(event, NULL);
   if (event->recorded) {
     unused = event->current;
     event->current = fresh;
@@ -83,6 +103,7 @@ static wia__point_t *next_point(event_t *event) {
   wia__retain_point(point);
   pthread_mutex_unlock(&event->mutex);
   wia__release_point(unused);
+  wia__release_captured(captured);
   return point;
 }
 
@@ -102,6 +123,16 @@ static wia_status_t record_event(wia_event_t *handle, wia_stream_t *stream) {
   wia_status_t status = wia__resolve(handle, WIA__EVENT, "event", &event);
   if (!status) status = wia__resolve_stream(stream, &queue);
   if (status) return status;
+  wia__captured_t *captured = NULL;
+  status = wia__capture_record(queue, &captured);
+  if (status) return status;
+  if (captured) {
+    pthread_mutex_lock(&event->mutex);
+    captured = swap_captured(event, captured);
+    pthread_mutex_unlock(&event->mutex);
+    wia__release_captured(captured);
+    return WIA_STATUS_OK;
+  }
   wia__recording_t *record = calloc(1, sizeof *record);
   if (!record || !(record->point = next_point(event))) {
     free(record);
@@ -161,10 +192,26 @@ static void end_wait(wia__item_t *item, wia_status_t status, const wia__failure_
   free(item);
 }
 
+/* *out_captured: the wait is an edge of a graph, and there is no more to do. */
+static wia_status_t capture_wait(wia__queue_t *queue, wia_event_t *handle, bool *out_captured) {
+  event_t *event = NULL;
+  wia_status_t status = wia__resolve(handle, WIA__EVENT, "event", &event);
+  if (status) return status;
+  pthread_mutex_lock(&event->mutex);
+  wia__captured_t *captured = event->captured;
+  if (captured) wia__retain_captured(captured);
+  pthread_mutex_unlock(&event->mutex);
+  status = wia__capture_wait(queue, captured, out_captured);
+  wia__release_captured(captured);
+  return status;
+}
+
 static wia_status_t enqueue_wait(wia_stream_t *stream, wia_event_t *event) {
   wia__queue_t *queue = NULL;
+  bool captured = false;
   wia_status_t status = wia__resolve_stream(stream, &queue);
-  if (status) return status;
+  if (!status) status = capture_wait(queue, event, &captured);
+  if (status || captured) return status;
   wia__item_t *item = calloc(1, sizeof *item);
   if (!item) return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no memory for queued work");
   bool recorded = false;
@@ -283,6 +330,7 @@ static wia_status_t reset_event(wia_event_t *handle) {
   if (!fresh) return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, NO_MEMORY);
   pthread_mutex_lock(&event->mutex);
   wia__point_t *unused = fresh;
+  wia__captured_t *captured = swap_captured(event, NULL);
   if (event->recorded) {
     unused = event->current;
     event->current = fresh;
@@ -290,6 +338,7 @@ static wia_status_t reset_event(wia_event_t *handle) {
   }
   pthread_mutex_unlock(&event->mutex);
   wia__release_point(unused);
+  wia__release_captured(captured);
   return WIA_STATUS_OK;
 }
 

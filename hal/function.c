@@ -1,8 +1,8 @@
 /* function.c: functions of the host in the order of a stream, and memory that it uses unseen. */
 #include <stdlib.h>
 
+#include "capture.h"
 #include "memory.h"
-#include "stream.h"
 #include "validate.h"
 
 /* -- host functions ------------------------------------------------------------------------------ */
@@ -11,25 +11,32 @@ typedef struct call_t {
   wia__item_t item;
   wia_host_fn_t function;
   wia__queue_t *queue; /* whose item it is, once it was accepted */
-  int32_t device;
+  wia__device_t *target;
   void *context;
   bool called;
   bool accepted; /* a refused one is never called */
 } call_t;
 
-static wia_status_t call(call_t *self, wia_status_t reason) {
+wia_status_t wia__call_function(wia_host_fn_t function, void *context, const wia__device_t *device,
+                                wia_status_t reason) {
   wia_error_t error;
   wia__init_error(&error);
-  self->called = true;
-  const bool validated = wia__is_validating();
-  if (validated) wia__validate_function(self->queue, self->item.sequence, false);
   const int64_t begin_ns = wia__begin_span();
-  const wia_status_t status = self->function(self->context, reason, &error);
-  if (begin_ns) wia__end_span(WIA_PROFILE_FUNCTION, begin_ns, "host function", self->device, -1, 0);
-  if (validated) wia__validate_function(self->queue, self->item.sequence, true);
+  const wia_status_t status = function(context, reason, &error);
+  if (begin_ns) wia__end_span(WIA_PROFILE_FUNCTION, begin_ns, "host function", device->id, -1, 0);
   if (status) return wia__take_error(&error, status, NULL, "a host function");
   wia__drop_error(&error);
   return WIA_STATUS_OK;
+}
+
+static wia_status_t call(call_t *self, wia_status_t reason) {
+  self->called = true;
+  const bool validated = wia__is_validating();
+  if (validated) wia__validate_function(self->queue, self->item.sequence, false);
+  const wia_status_t status =
+      wia__call_function(self->function, self->context, self->target, reason);
+  if (validated) wia__validate_function(self->queue, self->item.sequence, true);
+  return status;
 }
 
 static wia_status_t run_call(wia__item_t *item) { return call((call_t *)item, WIA_STATUS_OK); }
@@ -41,6 +48,11 @@ static void end_call(wia__item_t *item, wia_status_t status, const wia__failure_
   free(self);
 }
 
+static wia__graph_node_t *note_call(const wia__item_t *item) {
+  const call_t *self = (const call_t *)item;
+  return wia__make_function_node(self->function, self->context, self->target);
+}
+
 static wia_status_t accept_call(wia__item_t *item, wia__queue_t *queue, uint64_t sequence) {
   (void)sequence;
   ((call_t *)item)->queue = queue;
@@ -48,19 +60,31 @@ static wia_status_t accept_call(wia__item_t *item, wia__queue_t *queue, uint64_t
   return WIA_STATUS_OK;
 }
 
+wia_status_t wia__make_function(wia_host_fn_t function, void *context, wia__device_t *device,
+                                wia__item_t **out_item) {
+  call_t *self = calloc(1, sizeof *self);
+  if (!self) return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no memory for queued work");
+  *self = (call_t){.item = {.run = run_call,
+                            .end = end_call,
+                            .mark = accept_call,
+                            .note = note_call,
+                            .kind = WIA_PROFILE_FUNCTION},
+                   .function = function,
+                   .context = context,
+                   .target = device};
+  *out_item = &self->item;
+  return WIA_STATUS_OK;
+}
+
 static wia_status_t enqueue_host_function(wia_stream_t *stream, wia_host_fn_t function,
                                           void *context) {
   if (!function) return wia__null("function");
   wia__queue_t *queue = NULL;
-  const wia_status_t status = wia__resolve_stream(stream, &queue);
+  wia_status_t status = wia__resolve_stream(stream, &queue);
   if (status) return status;
-  call_t *self = calloc(1, sizeof *self);
-  if (!self) return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no memory for queued work");
-  *self = (call_t){.item = {.run = run_call, .end = end_call, .kind = WIA_PROFILE_FUNCTION},
-                   .function = function,
-                   .context = context,
-                   .device = wia__queue_device(queue)->id};
-  return wia__enqueue(queue, &self->item, accept_call);
+  wia__item_t *item = NULL;
+  status = wia__make_function(function, context, wia__queue_device(queue), &item);
+  return status ? status : wia__enqueue(queue, item, accept_call);
 }
 
 WIA_API wia_status_t wia_enqueue_host_function(wia_stream_t *stream, wia_host_fn_t function,
@@ -97,6 +121,9 @@ static wia_status_t record_stream(void *ptr, wia_stream_t *stream) {
   if (allocation->device != wia__queue_device(queue))
     return wia__fail(WIA_STATUS_INVALID_ARGUMENT, "ptr is memory of %s and the stream of %s",
                      allocation->device->name, wia__queue_device(queue)->name);
+  bool captured = false;
+  status = wia__capture_use(queue, allocation, &captured);
+  if (captured) return status;
   use_t *use = calloc(1, sizeof *use);
   if (!use) return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no memory for queued work");
   if (!wia__try_use(allocation)) {

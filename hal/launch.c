@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph.h"
 #include "kernel.h"
 #include "pool.h"
 #include "validate.h"
@@ -60,7 +61,7 @@ static void give_scratch(wia__allocation_t *scratch, _Atomic(wia__allocation_t *
 
 /* -- now ----------------------------------------------------------------------------------------- */
 
-static wia_status_t call_locked(wia__plan_t *plan, const wia_kernel_args_t *args) {
+wia_status_t wia__call_locked(wia__plan_t *plan, const wia_kernel_args_t *args) {
   if (plan->steps) return plan->kernel.fn(plan->kernel.state, args); /* each step sees to itself */
   const bool turns = !(plan->kernel.flags & WIA_KERNEL_THREAD_SAFE);
   if (turns) pthread_mutex_lock(&plan->shared->turn);
@@ -73,13 +74,13 @@ static wia_status_t call_locked(wia__plan_t *plan, const wia_kernel_args_t *args
 
 /* What a plain launch doesn't need: a workspace, turns. */
 static wia_status_t call_with_care(wia__plan_t *plan, wia_kernel_args_t *args) {
-  if (!plan->kernel.workspace_size) return call_locked(plan, args);
+  if (!plan->kernel.workspace_size) return wia__call_locked(plan, args);
   wia__allocation_t *scratch = NULL;
   _Atomic(wia__allocation_t *) *place = NULL;
   wia_status_t status = take_scratch(plan, &scratch, &place);
   if (status) return wia__save_error(args->out_error, status);
   args->workspace = scratch->memory;
-  status = call_locked(plan, args);
+  status = wia__call_locked(plan, args);
   give_scratch(scratch, place);
   return status;
 }
@@ -238,7 +239,12 @@ static wia_status_t submit_launch(wia__item_t *item, wia_driver_stream_t stream)
     }
     args.workspace = launch->scratch->memory;
   }
-  return finish(plan, plan->name, &error, call_locked(plan, &args));
+  return finish(plan, plan->name, &error, wia__call_locked(plan, &args));
+}
+
+static wia__graph_node_t *note_launch(const wia__item_t *item) {
+  const launch_t *launch = (const launch_t *)item;
+  return wia__make_kernel_node(launch->plan, launch->tensors, launch->scalars);
 }
 
 static void end_launch(wia__item_t *item, wia_status_t status, const wia__failure_t *failure) {
@@ -274,13 +280,17 @@ static wia_status_t mark_launch(wia__item_t *item, wia__queue_t *queue, uint64_t
   return status;
 }
 
-wia_status_t wia__launch_on(wia__plan_t *plan, const wia__tensor_t *const *tensors,
-                            const wia_scalar_t *scalars, wia__queue_t *queue) {
+wia_status_t wia__make_launch(wia__plan_t *plan, const wia__tensor_t *const *tensors,
+                              const wia_scalar_t *scalars, wia__item_t **out_item) {
   const uint32_t count = plan->input_count + plan->output_count;
   launch_t *launch = make_launch(count);
   if (!launch) return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no memory for queued work");
-  launch->item = (wia__item_t){
-      .run = run_launch, .end = end_launch, .what = plan->name, .kind = WIA_PROFILE_KERNEL};
+  launch->item = (wia__item_t){.run = run_launch,
+                               .end = end_launch,
+                               .mark = mark_launch,
+                               .note = note_launch,
+                               .what = plan->name,
+                               .kind = WIA_PROFILE_KERNEL};
   if (plan->device->table->streams && plan->kernel.flags & WIA_KERNEL_ASYNC)
     launch->item.submit = submit_launch;
   launch->plan = plan;
@@ -308,5 +318,13 @@ wia_status_t wia__launch_on(wia__plan_t *plan, const wia__tensor_t *const *tenso
     end_launch(&launch->item, status, NULL);
     return status;
   }
-  return wia__enqueue(queue, &launch->item, mark_launch);
+  *out_item = &launch->item;
+  return WIA_STATUS_OK;
+}
+
+wia_status_t wia__launch_on(wia__plan_t *plan, const wia__tensor_t *const *tensors,
+                            const wia_scalar_t *scalars, wia__queue_t *queue) {
+  wia__item_t *item = NULL;
+  const wia_status_t status = wia__make_launch(plan, tensors, scalars, &item);
+  return status ? status : wia__enqueue(queue, item, mark_launch);
 }

@@ -3,7 +3,7 @@
 
 #include "memory.h"
 #include "python.h"
-#include "stream.h"
+#include "queue.h"
 
 enum { SIGNAL_SLICE_NS = 100000000 };
 
@@ -12,7 +12,10 @@ wia_status_t wia__mark(wia__allocation_t *allocation, wia__queue_t *queue, uint6
   pthread_mutex_lock(&allocation->mark_mutex);
   const uint32_t count = atomic_load_explicit(&allocation->pending, memory_order_relaxed);
   uint32_t i = 0;
-  while (i < count && allocation->marks[i].queue != queue) i++;
+  const uint64_t captured = sequence & WIA__CAPTURED;
+  while (i < count && (allocation->marks[i].queue != queue ||
+                       (allocation->marks[i].sequence & WIA__CAPTURED) != captured))
+    i++;
   if (i == count && count == allocation->mark_capacity) {
     const uint32_t capacity = count ? 2 * count : 2;
     wia__mark_t *grown = realloc(allocation->marks, capacity * sizeof *grown);
@@ -26,13 +29,18 @@ wia_status_t wia__mark(wia__allocation_t *allocation, wia__queue_t *queue, uint6
   if (!status) {
     if (i == count) {
       wia__retain_queue(queue);
-      allocation->marks[i] = (wia__mark_t){.queue = queue};
+      allocation->marks[i] = (wia__mark_t){.queue = queue, .sequence = captured};
       atomic_store_explicit(&allocation->pending, count + 1, memory_order_release);
     }
     if (sequence > allocation->marks[i].sequence) allocation->marks[i].sequence = sequence;
   }
   pthread_mutex_unlock(&allocation->mark_mutex);
   return status;
+}
+
+bool wia__is_captured(const wia__mark_t *mark) {
+  return mark->sequence & WIA__CAPTURED &&
+         atomic_load(&mark->queue->capturing) == (mark->sequence & ~WIA__CAPTURED);
 }
 
 /* Takes any mark, with a reference to its queue. */
@@ -65,6 +73,14 @@ static void drop_mark(wia__allocation_t *allocation, const wia__mark_t *mark) {
 
 /* In slices where somebody looks for signals between them: Ctrl-C in Python ends the wait. */
 static wia_status_t await_mark(const wia__mark_t *mark) {
+  if (mark->sequence & WIA__CAPTURED) {
+    if (!wia__is_captured(mark)) return WIA_STATUS_OK;
+    return wia__fail(
+        WIA_STATUS_FAILED_PRECONDITION,
+        "the memory is used by work that a stream captures, and that isn't done before "
+        "its graph is launched: end the capture with wia_end_capture() first, or give "
+        "the stream, so that this call is captured too");
+  }
   const int64_t slice_ns = wia__sees_signals() ? SIGNAL_SLICE_NS : WIA_TIMEOUT_INFINITE;
   wia_status_t status;
   do {

@@ -312,6 +312,7 @@ static bool has_work(wia__allocation_t *allocation) {
   pthread_mutex_lock(&allocation->mark_mutex);
   for (uint32_t i = 0; i < allocation->pending && !pending; i++) {
     const wia__mark_t *mark = &allocation->marks[i];
+    if (mark->sequence & WIA__CAPTURED) continue;
     pending = !wia__is_done(mark->queue, mark->sequence);
     if (!pending && wia__is_validating()) wia__validate_done(mark->queue, mark->sequence);
   }

@@ -10,8 +10,12 @@ typedef struct wia__queue_t wia__queue_t; /* stream.h */
 /* Work in flight: everything up to sequence on queue may use the allocation. */
 typedef struct wia__mark_t {
   wia__queue_t *queue; /* holds a reference */
-  uint64_t sequence;
+  uint64_t sequence;   /* WIA__CAPTURED and the id of a capture: of work that it has noted */
 } wia__mark_t;
+#define WIA__CAPTURED (UINT64_C(1) << 63)
+
+/* Whether that capture still goes on. */
+bool wia__is_captured(const wia__mark_t *mark);
 
 /* The struct lives as long as it has references, the memory as long as it has uses: its owner, views
  * of it and work in flight. Tensors that borrow hold a reference and no use. */

@@ -198,6 +198,29 @@ static const wia_driver_streams_t *streams_of(const wia_driver_t *table) {
   return table->struct_size >= end ? table->streams : NULL;
 }
 
+static const uint32_t FIRST_GRAPHS_SIZE = offsetof(wia_driver_graphs_t, update);
+
+static const wia_driver_graphs_t *graphs_of(const wia_driver_t *table) {
+  const size_t end = offsetof(wia_driver_t, graphs) + sizeof table->graphs;
+  return table->struct_size >= end ? table->graphs : NULL;
+}
+
+static wia_status_t check_graphs(const wia_driver_t *table, char out_message[WIA__TEXT_SIZE]) {
+  const wia_driver_graphs_t *graphs = graphs_of(table);
+  if (graphs == NULL) return WIA_STATUS_OK;
+  if (graphs->struct_size < FIRST_GRAPHS_SIZE)
+    return explain(WIA_STATUS_INCOMPATIBLE, out_message,
+                   "the graphs of driver \"%s\" have struct_size %u; expected at least %u, up to "
+                   "and including destroy: set it to sizeof(wia_driver_graphs_t)",
+                   table->name, graphs->struct_size, FIRST_GRAPHS_SIZE);
+  if (graphs->create == NULL || graphs->launch == NULL || graphs->destroy == NULL)
+    return explain(WIA_STATUS_INVALID_ARGUMENT, out_message,
+                   "the graphs of driver \"%s\" have NULL for create, launch or destroy, which "
+                   "are required",
+                   table->name);
+  return WIA_STATUS_OK;
+}
+
 bool wia__has_name(const wia_driver_t *table) {
   return table != NULL && table->struct_size >= FIRST_SIZE && wia__is_driver_name(table->name);
 }
@@ -226,7 +249,7 @@ wia_status_t wia__check_table(const wia_driver_t *table, uint32_t minor,
                      "the table of driver \"%s\" has NULL for %s, which is required", table->name,
                      required[i].name);
   const wia_driver_streams_t *streams = streams_of(table);
-  if (streams == NULL) return WIA_STATUS_OK;
+  if (streams == NULL) return check_graphs(table, out_message);
   if (streams->struct_size < FIRST_STREAMS_SIZE)
     return explain(WIA_STATUS_INCOMPATIBLE, out_message,
                    "the streams of driver \"%s\" have struct_size %u; expected at least %u, up to "
@@ -241,7 +264,7 @@ wia_status_t wia__check_table(const wia_driver_t *table, uint32_t minor,
     return explain(invalid, out_message,
                    "the streams of driver \"%s\" have least_priority %d; expected 0 or more",
                    table->name, (int)streams->least_priority);
-  return WIA_STATUS_OK;
+  return check_graphs(table, out_message);
 }
 
 wia__driver_t *wia__adopt_table(const wia_driver_t *table) {
@@ -257,6 +280,13 @@ wia__driver_t *wia__adopt_table(const wia_driver_t *table) {
     memcpy(&driver->streams, streams, streams->struct_size < size ? streams->struct_size : size);
     driver->streams.struct_size = size;
     driver->table.streams = &driver->streams;
+  }
+  const wia_driver_graphs_t *graphs = graphs_of(table);
+  if (graphs != NULL) {
+    const uint32_t size = sizeof driver->graphs;
+    memcpy(&driver->graphs, graphs, graphs->struct_size < size ? graphs->struct_size : size);
+    driver->graphs.struct_size = size;
+    driver->table.graphs = &driver->graphs;
   }
   if (driver->table.version == NULL) driver->table.version = "";
   if (driver->table.vendor == NULL) driver->table.vendor = "";

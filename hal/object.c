@@ -265,11 +265,13 @@ wia_status_t wia__make_handle(wia__object_t *object, void **out_handle) {
 }
 
 static const char *const type_names[] = {
-    "",        "context",           "stream", "event",    "plan",
-    "tensor",  "profiling session", "report", "gradient", "validation report",
-    "internal"};
+    "",       "context",           "stream",  "event",    "plan",
+    "tensor", "profiling session", "report",  "gradient", "validation report",
+    "graph",  "executable",        "internal"};
 
-static const char *article_of(uint64_t type) { return type == WIA__EVENT ? "an" : "a"; }
+static const char *article_of(uint64_t type) {
+  return type == WIA__EVENT || type == WIA__EXECUTABLE ? "an" : "a";
+}
 
 static bool was_forked(uint64_t key) {
   const slot_t *slot = find_slot((uint32_t)key & ((1u << WIA__INDEX_BITS) - 1));

@@ -25,7 +25,9 @@ typedef enum wia__type_t {
   WIA__REPORT = 7,
   WIA__GRADIENT = 8,
   WIA__FINDINGS = 9,
-  WIA__INTERNAL = 10 /* has no handles */
+  WIA__GRAPH = 10,
+  WIA__EXECUTABLE = 11,
+  WIA__INTERNAL = 12 /* has no handles */
 } wia__type_t;
 
 typedef struct wia__object_t {
@@ -52,6 +54,7 @@ typedef struct wia__thread_t {
   struct wia__block_t *spare_launches;      /* see pool.h */
   _Atomic uint64_t hits[WIA__HIT_COUNTERS]; /* calls that found their kernel, by cache; written by
                                                this thread only, so that counting costs no lock */
+  const void *runs; /* the executable of a graph whose host function it calls; else NULL */
   wia__trace_t trace;
   uint32_t refused;    /* 1: its last item was, by the layer validate */
   uint32_t validating; /* uses of memory that the thread is in, for the layer validate */

@@ -81,6 +81,9 @@ wia_status_t wia__launch(wia__plan_t *plan, const wia__tensor_t *const *tensors,
 wia_status_t wia__launch_step(wia__plan_t *plan, const char *name, const wia_operand_t *operands,
                               const wia_scalar_t *scalars);
 
+/* Calls the kernel with arguments that are complete, under the locks that it needs. */
+wia_status_t wia__call_locked(wia__plan_t *plan, const wia_kernel_args_t *args);
+
 /* Gives a workspace that no launch uses back; NULL does nothing. */
 void wia__free_scratch(wia__allocation_t *scratch);
 
@@ -92,6 +95,10 @@ wia_status_t wia__launch_on(wia__plan_t *plan, const wia__tensor_t *const *tenso
 struct wia__uses_t;
 void wia__list_launch(const wia__item_t *item, struct wia__uses_t *uses);
 wia__device_t *wia__planned_device(const wia__object_t *planned); /* of a plan's handle */
+
+/* What wia__launch_on would put there. The caller enqueues it, or ends it with a failure. */
+wia_status_t wia__make_launch(wia__plan_t *plan, const wia__tensor_t *const *tensors,
+                              const wia_scalar_t *scalars, wia__item_t **out_item);
 
 static inline uint64_t wia__hash_word(uint64_t hash, uint64_t word) {
   return (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);

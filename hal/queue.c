@@ -3,6 +3,7 @@
 
 #include "fork.h"
 
+#include "capture.h"
 #include "finding.h"
 #include "queue.h"
 #include "validate.h"
@@ -224,18 +225,17 @@ void wia__close_queue(wia__queue_t *queue) {
 typedef wia_status_t (*mark_fn_t)(wia__item_t *item, wia__queue_t *queue, uint64_t sequence);
 
 /* What the layers that are on do with an item. Under the mutex. */
-static wia_status_t enter_layers(wia__queue_t *queue, wia__item_t *item, uint32_t layers,
-                                 wia__site_t site) {
+static wia_status_t enter_layers(wia__queue_t *queue, wia__item_t *item, uint64_t sequence,
+                                 uint32_t layers, wia__site_t site) {
   if (layers & WIA__LAYER_TRACE) wia__trace_enqueue(&item->origin, queue->device->id);
   if (!(layers & WIA__LAYER_VALIDATE)) return WIA_STATUS_OK;
-  const wia_status_t status = wia__validate_item(queue, item, queue->enqueued + 1, site);
+  const wia_status_t status = wia__validate_item(queue, item, sequence, site);
   if (status) wia__thread()->refused = 1;
   return status;
 }
 
-static inline __attribute__((always_inline)) wia_status_t append_item(
-    wia__queue_t *queue, wia__item_t *item, mark_fn_t mark, uint32_t layers, wia__site_t site) {
-  pthread_mutex_lock(&queue->mutex);
+/* Under the mutex. */
+static wia_status_t check_open(wia__queue_t *queue) {
   wia_status_t status = queue->failure.status;
   if (status)
     wia__restore_failure(&queue->failure);
@@ -245,37 +245,68 @@ static inline __attribute__((always_inline)) wia_status_t append_item(
     status = wia__fail(WIA_STATUS_UNAVAILABLE, ENDING);
   else if (queue->resets)
     status = wia__fail(WIA_STATUS_CANCELLED, "the stream is being reset by another thread");
-  else if (queue->native && !queue->has_worker && !wia__can_pass(queue, item))
-    queue->has_worker = !(status = wia__start_worker(queue));
-  if (layers && !status) status = enter_layers(queue, item, layers, site);
-  if (!status && mark) status = mark(item, queue, queue->enqueued + 1);
-  if (!status) {
-    item->sequence = ++queue->enqueued;
-    item->function = wia__thread()->function;
-    wia__append(&queue->last, item);
-    if (queue->native) {
-      wia__advance(queue);
-    } else if (queue->idle) {
-      queue->idle = false; /* one wake is enough */
-      pthread_cond_signal(&queue->work);
-    }
-  }
-  wia__unlock_queue(queue);
-  if (status) item->end(item, status, NULL);
   return status;
 }
 
-static __attribute__((noinline)) wia_status_t append_layered(wia__queue_t *queue, wia__item_t *item,
-                                                             mark_fn_t mark, uint32_t layers) {
+/* Under the mutex. */
+static void append_items(wia__queue_t *queue, wia__item_t *first) {
+  for (wia__item_t *item = first, *next; item; item = next) {
+    next = item->next;
+    item->sequence = ++queue->enqueued;
+    item->function = wia__thread()->function;
+    wia__append(&queue->last, item);
+  }
+  if (queue->native) {
+    wia__advance(queue);
+  } else if (queue->idle) {
+    queue->idle = false; /* one wake is enough */
+    pthread_cond_signal(&queue->work);
+  }
+}
+
+static inline __attribute__((always_inline)) wia_status_t append(wia__queue_t *queue,
+                                                                 wia__item_t *first,
+                                                                 uint32_t layers,
+                                                                 wia__site_t site) {
+  bool captured = false;
+  pthread_mutex_lock(&queue->mutex);
+  wia_status_t status = WIA_STATUS_OK;
+  if (queue->capture) status = wia__capture_items(queue, first, &captured);
+  if (!captured) status = check_open(queue);
+  uint64_t sequence = queue->enqueued;
+  for (wia__item_t *item = captured ? NULL : first; item && !status; item = item->next) {
+    if (queue->native && !queue->has_worker && !wia__can_pass(queue, item))
+      queue->has_worker = !(status = wia__start_worker(queue));
+    sequence++;
+    if (layers && !status) status = enter_layers(queue, item, sequence, layers, site);
+    if (!status && item->mark) status = item->mark(item, queue, sequence);
+  }
+  if (!captured && !status) append_items(queue, first);
+  wia__unlock_queue(queue);
+  for (wia__item_t *item = captured || status ? first : NULL, *next; item; item = next) {
+    next = item->next;
+    item->end(item, status, NULL);
+  }
+  return status;
+}
+
+static __attribute__((noinline)) wia_status_t append_layered(wia__queue_t *queue,
+                                                             wia__item_t *first, uint32_t layers) {
   const wia__site_t site = layers & WIA__LAYER_VALIDATE ? wia__capture_site() : 0;
-  const wia_status_t status = append_item(queue, item, mark, layers, site);
+  const wia_status_t status = append(queue, first, layers, site);
   if (layers & WIA__LAYER_VALIDATE) wia__tell_findings();
   return status;
 }
 
-wia_status_t wia__enqueue(wia__queue_t *queue, wia__item_t *item, mark_fn_t mark) {
+wia_status_t wia__enqueue_all(wia__queue_t *queue, wia__item_t *first) {
   const uint32_t layers = wia__layers_on();
-  return layers ? append_layered(queue, item, mark, layers) : append_item(queue, item, mark, 0, 0);
+  return layers ? append_layered(queue, first, layers) : append(queue, first, 0, 0);
+}
+
+wia_status_t wia__enqueue(wia__queue_t *queue, wia__item_t *item, mark_fn_t mark) {
+  item->next = NULL;
+  item->mark = mark;
+  return wia__enqueue_all(queue, item);
 }
 
 bool wia__is_done(const wia__queue_t *queue, uint64_t sequence) {

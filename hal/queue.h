@@ -33,6 +33,9 @@ struct wia__queue_t {
   uint32_t resets;  /* that are going on: nothing new is taken */
   bool closed;      /* the stream is destroyed: the worker ends when the queue is empty */
   bool stopped;     /* the process ends */
+  struct wia__capture_t *capture; /* capture.h; NULL: none */
+  uint32_t branch;                /* of the capture */
+  _Atomic uint64_t capturing;     /* its id; 0: none */
   /* native only */
   bool native;
   bool has_worker;

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "capture.h"
 #include "context.h"
 #include "platform.h"
 #include "validate.h"
@@ -15,6 +16,7 @@ typedef struct stream_t {
 
 static void destroy_stream(wia__object_t *object) {
   stream_t *stream = (stream_t *)object;
+  wia__abandon_capture(stream->queue);
   wia__close_queue(stream->queue);
   wia__release_queue(stream->queue);
   free(stream);
@@ -98,6 +100,7 @@ static wia_status_t synchronize_stream(wia_stream_t *stream, int64_t timeout_ns)
   wia__queue_t *queue = NULL;
   wia_status_t status = wia__resolve_stream(stream, &queue);
   if (!status) status = wia__check_timeout(timeout_ns);
+  if (!status) status = wia__refuse_capturing(queue);
   if (status) return status;
   return wia__wait_sequence(queue, wia__last_sequence(queue), timeout_ns);
 }
@@ -110,6 +113,7 @@ static wia_status_t query_stream(wia_stream_t *stream, uint32_t *out_done) {
   if (!out_done) return wia__null("out_done");
   wia__queue_t *queue = NULL;
   wia_status_t status = wia__resolve_stream(stream, &queue);
+  if (!status) status = wia__refuse_capturing(queue);
   if (!status) status = wia__queue_status(queue);
   if (status) return status;
   const uint64_t sequence = wia__last_sequence(queue);
@@ -124,7 +128,8 @@ WIA_API wia_status_t wia_query_stream(wia_stream_t *stream, uint32_t *out_done) 
 
 static wia_status_t reset_stream(wia_stream_t *stream) {
   wia__queue_t *queue = NULL;
-  const wia_status_t status = wia__resolve_stream(stream, &queue);
+  wia_status_t status = wia__resolve_stream(stream, &queue);
+  if (!status) status = wia__refuse_capturing(queue);
   return status ? status : wia__reset_queue(queue);
 }
 
@@ -132,7 +137,8 @@ WIA_API wia_status_t wia_reset_stream(wia_stream_t *stream) { WIA__CALL(reset_st
 
 static wia_status_t cancel_stream(wia_stream_t *stream) {
   wia__queue_t *queue = NULL;
-  const wia_status_t status = wia__resolve_stream(stream, &queue);
+  wia_status_t status = wia__resolve_stream(stream, &queue);
+  if (!status) status = wia__refuse_capturing(queue);
   return status ? status : wia__cancel_queue(queue);
 }
 

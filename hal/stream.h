@@ -8,6 +8,7 @@
 typedef struct wia__queue_t wia__queue_t;
 typedef struct wia__point_t wia__point_t;
 typedef struct wia__item_t wia__item_t;
+typedef struct wia__graph_node_t wia__graph_node_t; /* graph.h */
 
 /* A piece of queued work; the first member of what the enqueuer allocates. */
 struct wia__item_t {
@@ -16,13 +17,18 @@ struct wia__item_t {
   const char *function;   /* the public one that enqueued it: what it fails with names it */
   wia__point_t *wait_for; /* NULL, or the item is done when this point is; holds a reference */
   wia_status_t (*run)(wia__item_t *item); /* on the worker; sets the last error */
-  /* Instead of run, if not NULL: hands it to the driver's own queue (submit.c). Only where the stream's
-   * device has one. */
+  /* Instead of run, if not NULL: hands it to the driver's own queue (submit.c). Only where the
+   * stream's device has one. */
   wia_status_t (*submit)(wia__item_t *item, wia_driver_stream_t stream);
   const char *what; /* with submit: for messages, "matmul"; good until end */
   int32_t kind;     /* of what it is, WIA_PROFILE_* or WIA__ITEM_*; 0: nothing of interest */
   wia__origin_t origin;
   bool submitted; /* the driver has it and will tell when it is done */
+  /* Called when it is enqueued, under the queue's mutex, with the sequence that it gets; NULL for
+   * none. */
+  wia_status_t (*mark)(wia__item_t *item, wia__queue_t *queue, uint64_t sequence);
+  /* What a graph gets of it, if the queue captures; NULL: what no graph can have. */
+  wia__graph_node_t *(*note)(const wia__item_t *item);
   /* Called once, ran or not, and frees the item. status: of the run, or why it did not run, and then
    * failure (which may be NULL) tells more. */
   void (*end)(wia__item_t *item, wia_status_t status, const wia__failure_t *failure);
@@ -65,6 +71,10 @@ wia_status_t wia__enqueue(wia__queue_t *queue, wia__item_t *item,
                           wia_status_t (*mark)(wia__item_t *item, wia__queue_t *queue,
                                                uint64_t sequence));
 
+/* The same for several, linked by next, one after the other and nothing between: all, or none.
+ * Their marks are called if there are any. */
+wia_status_t wia__enqueue_all(wia__queue_t *queue, wia__item_t *first);
+
 uint64_t wia__last_sequence(wia__queue_t *queue);
 /* OK, or its failure as the last error. */
 wia_status_t wia__queue_status(wia__queue_t *queue);
@@ -85,6 +95,13 @@ void wia__admit_streams(void);
 bool wia__await_streams(int64_t deadline_ns);
 /* Whether this thread runs what a stream has to do, or tells of it. */
 bool wia__is_stream_thread(void);
+
+/* Calls a host function, which is told the reason why what came before is not done; OK: it is. */
+wia_status_t wia__call_function(wia_host_fn_t function, void *context, const wia__device_t *device,
+                                wia_status_t reason);
+/* What a stream gets of it. The caller enqueues that, or ends it with a failure. */
+wia_status_t wia__make_function(wia_host_fn_t function, void *context, wia__device_t *device,
+                                wia__item_t **out_item);
 
 /* Points -------------------------------------------------------------------------------------- */
 

@@ -206,6 +206,14 @@ static wia_status_t pop_range(void) {
   return WIA_STATUS_OK;
 }
 
+void wia__copy_range_name(char *out_name) {
+  const wia__ring_t *ring = wia__thread()->trace.ring;
+  if (ring && ring->depth)
+    memcpy(out_name, ring->ranges[ring->depth - 1].name, WIA_PROFILE_NAME_SIZE);
+  else
+    out_name[0] = '\0';
+}
+
 /* Not calls that are traced themselves: their spans would cross those of the ranges. */
 WIA_API wia_status_t wia_push_range(const char *name, uint64_t correlation_id) {
   wia__thread_t *self = wia__thread();

@@ -58,6 +58,10 @@ typedef struct wia__frame_t {
 void wia__begin_call(wia__frame_t *frame);
 void wia__end_call(const wia__frame_t *frame, const char *name);
 
+/* The name of the innermost range that is open on this thread; "" without one. out_name has
+ * WIA_PROFILE_NAME_SIZE bytes. */
+void wia__copy_range_name(char *out_name);
+
 /* -- work of streams ------------------------------------------------------------------------- */
 
 uint32_t wia__next_stream_number(void);

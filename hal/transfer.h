@@ -40,6 +40,10 @@ static inline wia_operand_t wia__host_operand(const void *pointer) {
 struct wia__uses_t;
 void wia__list_transfer(const wia__transfer_t *t, struct wia__uses_t *uses);
 
+/* What a stream of the device gets of it. The caller enqueues that, or ends it with a failure. */
+wia_status_t wia__make_transfer(const wia__transfer_t *t, const wia__device_t *device,
+                                wia__item_t **out_item);
+
 /* Carries it out: at once, or its driver's part of it on the stream that it is given. */
 wia_status_t wia__perform(const wia__transfer_t *t);
 

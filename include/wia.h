@@ -28,6 +28,7 @@
 #include "wia/event.h"
 #include "wia/extension.h"
 #include "wia/gradient.h"
+#include "wia/graph.h"
 #include "wia/layer.h"
 #include "wia/layout.h"
 #include "wia/log.h"

@@ -27,6 +27,7 @@ typedef struct wia_driver_self_s *wia_driver_self_t;
 typedef struct wia_driver_device_s *wia_driver_device_t;
 typedef struct wia_driver_memory_s *wia_driver_memory_t;
 typedef struct wia_driver_stream_s *wia_driver_stream_t;
+typedef struct wia_driver_graph_s *wia_driver_graph_t;
 typedef struct wia_driver_t wia_driver_t;
 
 /* -- operands and kernels ------------------------------------------------------------------------ */
@@ -230,6 +231,46 @@ typedef struct wia_driver_streams_t {
   uint64_t (*cancel)(wia_driver_stream_t stream);
 } wia_driver_streams_t;
 
+/* -- graphs of the driver's own ------------------------------------------------------------------ */
+
+/* A node of a graph: one kernel of the driver's, one copy, or one fill. */
+typedef struct wia_driver_graph_node_t {
+  uint32_t struct_size;
+  int32_t kind;                 /* WIA_GRAPH_KERNEL, _COPY or _FILL */
+  const char *name;             /* of the operation; for messages */
+  const uint32_t *dependencies; /* nodes before this one, by index */
+  uint32_t dependency_count;
+  uint32_t pattern_size;
+  /* KERNEL; both NULL: no output has an element, so there is nothing to do. The workspace is the
+   * graph's alone: nodes share it whose order the library fixed, which is that of their branch. */
+  const wia_driver_kernel_t *kernel;
+  const wia_kernel_args_t
+      *args;              /* without stream; out_error is the library's, and not to be used */
+  const wia_copy_t *copy; /* COPY; of a FILL destination and size count */
+  const void *pattern;    /* FILL: pattern_size bytes */
+} wia_driver_graph_node_t;
+
+/* Graphs that the device takes as a whole. The library launches one at a time of each, and holds
+ * the memory, kernels and layouts of the nodes until destroy; all else that nodes point to is valid
+ * during the call only. */
+typedef struct wia_driver_graphs_t {
+  uint32_t struct_size; /* at least up to and including destroy */
+  uint32_t reserved;
+  /* R: UNIMPLEMENTED, and the library runs the nodes one by one. In topological order. */
+  wia_status_t (*create)(wia_driver_device_t device, const wia_driver_graph_node_t *const *nodes,
+                         uint32_t count, wia_driver_graph_t *out_graph, wia_error_t *out_error);
+  /* R: runs it once. stream NULL: complete on return, also beside streams; else it enqueues there.
+   * A failure that a node is known for has its index plus 1 in out_error->detail[0]. */
+  wia_status_t (*launch)(wia_driver_graph_t graph, wia_driver_stream_t stream,
+                         wia_error_t *out_error);
+  /* R: no launch is in flight. */
+  void (*destroy)(wia_driver_graph_t graph);
+  /* O: the library makes another graph. One node has other operands, scalars or addresses. No
+   * launch is in flight. */
+  wia_status_t (*update)(wia_driver_graph_t graph, uint32_t index,
+                         const wia_driver_graph_node_t *node, wia_error_t *out_error);
+} wia_driver_graphs_t;
+
 /* -- the driver table ---------------------------------------------------------------------------- */
 
 /* Lives as long as the process, and is not written to after it was handed over. */
@@ -287,6 +328,8 @@ struct wia_driver_t {
   wia_status_t (*get_extensions)(wia_driver_device_t device,
                                  const wia_device_extension_t *const **out_extensions,
                                  uint32_t *out_count, wia_error_t *out_error);
+  /* Since 1.1. O: the library runs the nodes of a graph one by one. */
+  const wia_driver_graphs_t *graphs;
 };
 
 /* -- loading ------------------------------------------------------------------------------------- */

@@ -29,7 +29,8 @@ enum {
   WIA_PROFILE_WAIT = 6,     /* of a thread or a stream; name: for what */
   WIA_PROFILE_PREPARE = 7,  /* of a kernel, by its driver; name: the operation */
   WIA_PROFILE_FUNCTION = 8, /* a host function on a stream */
-  WIA_PROFILE_RANGE = 9     /* pushed by the program; name: as it was given */
+  WIA_PROFILE_RANGE = 9,    /* pushed by the program; name: as it was given */
+  WIA_PROFILE_GRAPH = 10 /* a launch of a graph, whose nodes lie inside of it; name: the graph's */
 };
 
 typedef struct wia_profiling_config_t {
