@@ -41,6 +41,7 @@ def _start(build: Path, device: str) -> list[str]:
 
 PROGRAMS = {
     "dispatch": _c_program("dispatch", ALL),
+    "graph": _c_program("graph", ALL),
     "stream": _c_program("stream", ALL),
     "memory": _c_program("memory", ALL),
     "threads": _c_program("threads", ALL),

@@ -146,6 +146,25 @@ def _dispatch() -> list[Measurement]:
     return [*calls, tracing]
 
 
+def _graphs() -> list[Measurement]:
+    over, ratio = Judge.OVER, Judge.RATIO
+    budget, one_by_one = 20.0, "enqueued one by one"
+    return [
+        *(
+            Measurement(
+                f"a node, {text}", "graph", op, "launch", "direct", "direct call", over, budget
+            )
+            for op, text in WORKS.items()
+        ),
+        *(
+            Measurement(
+                f"a node on a stream, {text}", "graph", op, "stream", "enqueue", one_by_one, ratio
+            )
+            for op, text in WORKS.items()
+        ),
+    ]
+
+
 def _streams() -> list[Measurement]:
     def line(what: str, group: str, subject: str, peer: str, name: str) -> Measurement:
         return Measurement(what, "stream", group, subject, peer, name, keep=EVERY)
@@ -270,6 +289,12 @@ SECTIONS = [
         "kernel directly, on the same memory.",
         _dispatch(),
         ["budgets"],
+    ),
+    Section(
+        "Graphs",
+        "Launches of a graph of 64 nodes, for each node: without a stream over calls of the same "
+        "kernel, and on a stream until it is done, beside the same calls enqueued one by one.",
+        _graphs(),
     ),
     Section(
         "Streams and events",

@@ -19,6 +19,7 @@ static wia_status_t name_failure(const node_item_t *self, wia_status_t status) {
 
 static wia_status_t run_node(wia__item_t *item) {
   node_item_t *self = (node_item_t *)item;
+  self->inner->sequence = item->sequence;
   return name_failure(self, self->inner->run(self->inner));
 }
 
@@ -29,6 +30,7 @@ static wia_status_t submit_node(wia__item_t *item, wia_driver_stream_t stream) {
 
 static void end_node(wia__item_t *item, wia_status_t status, const wia__failure_t *failure) {
   node_item_t *self = (node_item_t *)item;
+  self->inner->sequence = item->sequence;
   self->inner->end(self->inner, status, failure);
   free(self);
 }
@@ -64,6 +66,8 @@ static wia_status_t make_item(const wia__program_t *program, uint32_t n, wia__qu
                              .submit = self->inner->submit && !foreign ? submit_node : NULL,
                              .end = end_node,
                              .mark = self->inner->mark ? mark_node : NULL,
+                             .inner = self->inner,
+                             .name = self->inner->what,
                              .what = program->titles[n],
                              .kind = self->inner->kind};
   self->program = program;
@@ -149,7 +153,7 @@ static wia_status_t make_wait(wia__executable_t *executable, const wia__queue_t 
   wia__item_t *item = calloc(1, sizeof *item);
   if (!item) return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no memory for queued work");
   wia__retain_point(last);
-  *item = (wia__item_t){.wait_for = last, .end = end_wait};
+  *item = (wia__item_t){.wait_for = last, .end = end_wait, .kind = WIA__ITEM_WAIT};
   *out_item = item;
   return WIA_STATUS_OK;
 }

@@ -123,6 +123,7 @@ static bool is_wanted(void *context, const wia__event_t *event) {
   switch (event->kind) {
   case WIA_PROFILE_KERNEL:
   case WIA_PROFILE_GROUP:
+  case WIA_PROFILE_GRAPH:
   case WIA_PROFILE_PREPARE:
     return session->config.capture_kernels;
   case WIA_PROFILE_COPY:

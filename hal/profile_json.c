@@ -11,8 +11,8 @@
 #include "platform.h"
 #include "profile.h"
 
-static const char *const kinds[] = {"",     "call", "kernel",  "group",    "copy",
-                                    "fill", "wait", "prepare", "function", "range"};
+static const char *const kinds[] = {"",     "call",    "kernel",   "group", "copy", "fill",
+                                    "wait", "prepare", "function", "range", "graph"};
 
 typedef struct row_t {
   int64_t process;

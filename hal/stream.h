@@ -20,8 +20,10 @@ struct wia__item_t {
   /* Instead of run, if not NULL: hands it to the driver's own queue (submit.c). Only where the
    * stream's device has one. */
   wia_status_t (*submit)(wia__item_t *item, wia_driver_stream_t stream);
-  const char *what; /* with submit: for messages, "matmul"; good until end */
-  int32_t kind;     /* of what it is, WIA_PROFILE_* or WIA__ITEM_*; 0: nothing of interest */
+  const wia__item_t *inner; /* whose work this is, in front of a name of its own; NULL: none */
+  const char *name;         /* for profiles; NULL: what */
+  const char *what;         /* with submit: for messages, "matmul"; good until end */
+  int32_t kind; /* of what it is, WIA_PROFILE_* or WIA__ITEM_*; 0: nothing of interest */
   wia__origin_t origin;
   bool submitted; /* the driver has it and will tell when it is done */
   /* Called when it is enqueued, under the queue's mutex, with the sequence that it gets; NULL for

@@ -56,8 +56,8 @@ static void complete(wia__queue_t *queue) {
     if (!queue->flight) queue->flight_end = &queue->flight;
     pthread_mutex_unlock(&queue->mutex);
     if (item->origin.submitted_ns && item->submitted)
-      wia__trace_submitted(item->kind, &item->origin, item->what, queue->device->id, queue->number,
-                           &queue->traced_ns);
+      wia__trace_submitted(item->kind, &item->origin, item->name ? item->name : item->what,
+                           queue->device->id, queue->number, &queue->traced_ns);
     self->function = item->function;
     item->end(item, failed ? queue->failure.status : WIA_STATUS_OK,
               failed ? &queue->failure : NULL);

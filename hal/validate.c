@@ -188,6 +188,7 @@ static wia_status_t take_item(wia__queue_t *queue, const wia__item_t *item, uint
                               wia__site_t site) {
   wia__timeline_t *timeline = timeline_of(queue);
   if (!timeline) return WIA_STATUS_OK;
+  if (item->inner) item = item->inner;
   wia__step_t step = {.time = timeline->base + sequence, .site = site};
   switch (item->kind) {
   case WIA__ITEM_RECORD:

@@ -46,6 +46,7 @@ from wia._errors import (
     WiaError,
 )
 from wia._event import Event
+from wia._graph import Executable, Graph, GraphNode, GraphOperand
 from wia._group import Group, Value
 from wia._layer import EnabledLayer, LayerInfo, disable_layer, enable_layer, layers
 from wia._log import set_log_level
@@ -72,9 +73,13 @@ __all__ = [
     "DeviceLostError",
     "EnabledLayer",
     "Event",
+    "Executable",
     "FailedPreconditionError",
     "Finding",
     "ForkedError",
+    "Graph",
+    "GraphNode",
+    "GraphOperand",
     "Group",
     "IncompatibleError",
     "InternalError",

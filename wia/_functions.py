@@ -9,7 +9,7 @@ from wia._callbacks import callback
 from wia._errors import WiaError, check, make_error
 from wia._native import ffi, lib
 
-__all__ = ["HostFunction", "call_on_event", "enqueue_function"]
+__all__ = ["HostFunction", "call_on_event", "enqueue_function", "keep_function"]
 
 HostFunction = Callable[[WiaError | None], object]
 """Called with None when the work before is done, else with the reason why it is not."""
@@ -29,7 +29,8 @@ def _key(handle: Any) -> int:
 
 
 def _call(context: Any, status: int) -> None:
-    handle = _waiting.pop(_key(context))
+    # A captured one is called with each launch of its graph, which keeps it.
+    handle = _waiting.pop(_key(context), context)
     ffi.from_handle(handle)(make_error(status) if status else None)
 
 
@@ -51,6 +52,11 @@ def _hand_over(function: HostFunction, give: Callable[[Any], int]) -> None:
     except BaseException:
         _waiting.pop(_key(handle), None)
         raise
+
+
+def keep_function(function: HostFunction) -> tuple[Any, Any]:
+    """A function as the library calls it any number of times, and its context, for who keeps it."""
+    return ffi.addressof(lib, "wia__gate_host_function"), ffi.new_handle(function)
 
 
 def enqueue_function(stream: Any, function: HostFunction) -> None:

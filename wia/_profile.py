@@ -15,14 +15,17 @@ if TYPE_CHECKING:
 
 __all__ = ["KernelTotal", "Profile", "ProfileEvent", "annotate", "profile"]
 
-_KINDS = ("", "call", "kernel", "group", "copy", "fill", "wait", "prepare", "function", "range")
+_KINDS = (
+    *("", "call", "kernel", "group", "copy", "fill", "wait", "prepare", "function", "range"),
+    "graph",
+)
 
 
 class ProfileEvent(NamedTuple):
     """One span of time, in nanoseconds of the host's monotonic clock (time.monotonic_ns())."""
 
     kind: str
-    """call, kernel, group, copy, fill, wait, prepare, function or range."""
+    """call, kernel, group, copy, fill, wait, prepare, function, range or graph."""
     name: str
     begin_ns: int
     end_ns: int

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from wia import _host
 from wia._errors import check
-from wia._functions import HostFunction, enqueue_function
+from wia._functions import HostFunction, enqueue_function, keep_function
 from wia._native import ffi, lib, new_struct
 from wia._resource import Resource, destroyer
 from wia._wait import wait
@@ -18,8 +19,9 @@ from wia._wait import wait
 if TYPE_CHECKING:
     from wia._context import Context
     from wia._event import Event
+    from wia._graph import Graph
 
-__all__ = ["Stream", "enqueue_with"]
+__all__ = ["Stream", "capture_keeps", "enqueue_with", "keep"]
 
 
 class Stream(Resource):
@@ -75,6 +77,24 @@ class Stream(Resource):
         """Makes later work on this stream wait for the event's point; doesn't wait itself."""
         check(lib.wia_enqueue_wait(self._handle, event._handle))
 
+    def capture(self, *, name: str = "graph") -> AbstractContextManager[Graph]:
+        """Notes what is enqueued inside of the with block instead of running it, as a graph.
+
+        Another stream joins with wait() for an event that was recorded in the capture, and this one
+        has to wait for an event behind its work before the end. What would have to wait for
+        captured work raises FailedPreconditionError. Arrays that are copied from or to, and
+        functions, are used anew by each launch, and kept by the graph. An exception drops the
+        capture.
+        """
+        from wia._graph import capture
+
+        return capture(self, name)
+
+    @property
+    def is_capturing(self) -> bool:
+        """Whether what is enqueued is captured: by capture() here, or by another that it joined."""
+        return _is_capturing(self._handle)
+
     def call(self, function: HostFunction) -> None:
         """Has a function called in the stream's order, on a thread of the library.
 
@@ -82,7 +102,12 @@ class Stream(Resource):
         stream failed or was cancelled). What it raises fails the stream. It may use the stream, but
         waiting for it raises FailedPreconditionError.
         """
-        enqueue_function(self._handle, function)
+        if self.is_capturing:
+            entry, handle = keep_function(function)
+            keep(self, [handle])
+            check(lib.wia_enqueue_host_function(self._handle, entry, handle))
+        else:
+            enqueue_function(self._handle, function)
 
     def cancel(self) -> None:
         """Fails what is queued with CancelledError; what is running goes on. Doesn't wait.
@@ -104,10 +129,43 @@ _EXIT_TIMEOUT_NS = 10_000_000_000
 # Host memory that enqueued copies read or write, each with an event recorded behind its copy.
 _in_use: list[tuple[Any, object]] = []
 _lock = threading.Lock()
+# Of each capture that goes on, what its graph is to keep.
+_captures: list[list[Any]] = []
+
+
+@contextmanager
+def capture_keeps(kept: list[Any]) -> Iterator[None]:
+    """While a capture goes on: what is given to keep() is added to the list."""
+    _captures.append(kept)
+    try:
+        yield
+    finally:
+        _captures[:] = [other for other in _captures if other is not kept]
+
+
+def _is_capturing(handle: Any) -> bool:
+    capturing = ffi.new("uint32_t *")
+    check(lib.wia_query_capture(handle, capturing))
+    return bool(capturing[0])
+
+
+def keep(stream: Stream, values: list[Any]) -> bool:
+    """Keeps what captured work uses, as long as the graph; False: the stream doesn't capture.
+
+    Which capture a stream has joined only the library knows, so all that go on keep it.
+    """
+    if not _is_capturing(stream._handle):
+        return False
+    for kept in list(_captures):
+        kept.extend(values)
+    return True
 
 
 def enqueue_with(stream: Stream, value: object, enqueue: Callable[[], int]) -> None:
     """Enqueues work that uses the memory of an object, and keeps it alive until that is done."""
+    if keep(stream, [value]):
+        check(enqueue())
+        return
     out = ffi.new("wia_event_t **")
     check(lib.wia_create_event(out, stream._context._handle))
     event = ffi.gc(out[0], lib.wia_destroy_event)
@@ -123,6 +181,7 @@ def _forget() -> None:
     global _lock
     _lock = threading.Lock()
     _in_use.clear()
+    _captures.clear()
 
 
 os.register_at_fork(after_in_child=_forget)

@@ -6,6 +6,7 @@ enum { CANARY = 0xa5, CANARY_SIZE = 64 };
 
 core_state_t core = {.kernel_flags = WIA_KERNEL_THREAD_SAFE | WIA_KERNEL_IN_PLACE,
                      .memory_limit = UINT64_MAX,
+                     .graph_status = WIA_STATUS_UNIMPLEMENTED,
                      .fail_message = "",
                      .fail_cause = ""};
 
@@ -298,10 +299,10 @@ static wia_status_t get_support(wia_driver_device_t device, const char *op_name,
 #define OF_DEVICE(index) .self = (wia_driver_self_t)(void *)&devices[index]
 static const wia_driver_t tables[] = {
     {REQUIRED, .name = "core", .fill = core_fill, .get_support = get_support,
-     .copy_to_peer = copy_to_peer},
+     .copy_to_peer = copy_to_peer, .graphs = &core_graphs},
     {REQUIRED, .name = "bare", OF_DEVICE(CORE_BARE)},
     {REQUIRED, .name = "queued", OF_DEVICE(CORE_QUEUED), .fill = core_fill,
-     .streams = &core_streams},
+     .streams = &core_streams, .graphs = &core_graphs},
     {REQUIRED, .name = "sparse", OF_DEVICE(CORE_SPARSE), .streams = &core_sparse_streams}};
 
 /* -- for tests ----------------------------------------------------------------------------------- */

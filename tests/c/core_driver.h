@@ -59,7 +59,10 @@ typedef struct core_state_t {
   uint64_t allocate_offset;                      /* added to addresses that are given out */
   /* of streams of the driver's own: of create, of work, of signals */
   _Atomic wia_status_t stream_status, submit_status, signal_status;
+  /* of graphs of the driver's own: of create, UNIMPLEMENTED at the start, and of update */
+  _Atomic wia_status_t graph_status, graph_update_status;
   /* counted */
+  _Atomic uint32_t graph_launches, graph_updates;
   _Atomic uint32_t opens;    /* of devices */
   _Atomic uint32_t prepares; /* calls; kernels: those that gave one */
   _Atomic uint32_t kernels, releases, launches, running, most_running, copies, peer_copies;
@@ -106,6 +109,9 @@ wia_plan_cache_stats_t core_cache(uint32_t device);
 /* Streams of the driver's own (core_queue.c). */
 extern const wia_driver_streams_t core_streams, core_sparse_streams;
 uint32_t core_live_streams(void);
+/* Graphs of the driver's own (core_graphs.c), of "core" and "queued". */
+extern const wia_driver_graphs_t core_graphs;
+uint32_t core_live_graphs(void);
 void core_check_not_telling(void); /* else a fault: entries are not called from there */
 wia_status_t core_launch_on(wia_driver_stream_t stream, wia_kernel_fn_t fn, void *state,
                             const wia_kernel_args_t *args);
