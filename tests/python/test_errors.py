@@ -283,6 +283,7 @@ def test_closing_twice_is_fine() -> None:
 # Their last pointer is a config, a context, a text, data of the caller or what they destroy.
 WITHOUT_OUTPUT = {
     "wia_allocate_memory",
+    "wia_begin_capture",
     "wia_call_on_event",
     "wia_create_stream_with_config",
     "wia_destroy_profile_report",
