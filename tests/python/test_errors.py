@@ -28,6 +28,8 @@ HANDLES = {
         ("wia_event_t *", lib.wia_destroy_event),
         ("wia_plan_t *", lib.wia_destroy_plan),
         ("wia_gradient_t *", lib.wia_destroy_gradient),
+        ("wia_graph_t *", lib.wia_destroy_graph),
+        ("wia_executable_t *", lib.wia_destroy_executable),
         ("wia_tensor_t", lib.wia_destroy_tensor),
         ("wia_profiling_session_t *", lib.wia_destroy_profiling_session),
         ("wia_profiling_report_t *", lib.wia_destroy_profile_report),
@@ -115,6 +117,10 @@ def arguments(name: str, replaced: int, value: Any, valid: dict[str, Any]) -> li
         given[1:3] = [operands, 2]
     elif name == "wia_enqueue_host_function":
         given[1] = ffi.addressof(lib, "wia__gate_host_function")
+    elif name == "wia_update_graph_function":
+        given[2] = ffi.addressof(lib, "wia__gate_host_function")
+    elif name == "wia_update_graph_memory":
+        given[1:4] = [ffi.cast("void *", address), ffi.cast("void *", address), 1]
     elif name == "wia_call_on_event":
         given[1] = ffi.addressof(lib, "wia__gate_event_function")
     elif name in ("wia_read_tensor", "wia_write_tensor"):
@@ -149,6 +155,8 @@ NEEDED: dict[str, dict[str, Any]] = {
 
 def blank(kind: Any) -> Any:
     """Zero, or a pointer to 64 zeroed items; structs have their size."""
+    if kind.kind == "function":
+        return NULL
     if kind.kind != "pointer":
         return 0
     try:
@@ -182,6 +190,19 @@ def new_session() -> Handle:
     return Handle("wia_profiling_session_t", lib.wia_start_profiling, NULL, NULL)
 
 
+def new_graph() -> Handle:
+    with wia.Context("reference") as ctx, wia.Stream(ctx) as stream:
+        tensor = ctx.zeros(3)
+        assert lib.wia_begin_capture(stream._handle, NULL) == 0
+        ctx.relu(tensor, out=tensor, stream=stream)
+        return Handle("wia_graph_t", lib.wia_end_capture, stream._handle)
+
+
+def new_executable() -> Handle:
+    with closing(new_graph()) as graph:
+        return Handle("wia_executable_t", lib.wia_instantiate_graph, graph._handle, NULL)
+
+
 def new_report() -> Handle:
     return Handle("wia_profiling_report_t", lib.wia_stop_profiling, new_session()._handle)
 
@@ -200,10 +221,23 @@ def valid() -> Any:
             ctx.plan("relu", [tensor], [tensor]) as plan,
             closing(new_session()) as session,
             closing(new_report()) as report,
+            closing(new_graph()) as graph,
+            closing(new_executable()) as executable,
             Gradient("relu", [tensor], [tensor], {}, [0], [tensor]) as gradient,
         ):
             objects: tuple[Any, ...]
-            objects = (ctx, stream, event, plan, tensor, session, report, gradient)
+            objects = (
+                ctx,
+                stream,
+                event,
+                plan,
+                tensor,
+                session,
+                report,
+                gradient,
+                graph,
+                executable,
+            )
             yield {ffi.typeof(o._handle).cname: o._handle for o in objects}, tensor
 
 
@@ -249,6 +283,8 @@ def test_destroyed_handles(kind: str, valid: Any) -> None:
         ffi.typeof("wia_tensor_t").cname: lambda: tensor[:],
         ffi.typeof("wia_profiling_session_t *").cname: new_session,
         ffi.typeof("wia_profiling_report_t *").cname: new_report,
+        ffi.typeof("wia_graph_t *").cname: new_graph,
+        ffi.typeof("wia_executable_t *").cname: new_executable,
     }
     resource = makers[kind]()
     handle = ffi.cast(kind, resource._handle)
@@ -293,6 +329,9 @@ WITHOUT_OUTPUT = {
     "wia_set_log_callback",
     "wia_configure_validation",
     "wia_signal_event",
+    "wia_update_graph_function",
+    "wia_update_graph_memory",
+    "wia_update_graph_tensor",
 }
 OUTPUTS = [
     (name, position)
