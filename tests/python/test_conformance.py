@@ -336,7 +336,7 @@ def test_resume(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "--device", "null", *arguments, "--resume", "--seed", "5"]) == 2
     assert "its seed was 0, and now it is 5" in capsys.readouterr().err
 
-    ran = []
+    ran: list[Any] = []
 
     def noted(cases: Any, options: Any) -> Any:
         ran.extend(case.id for case in cases)
