@@ -34,6 +34,12 @@ PRINTED = {
     "interop.py": "[0. 2. 4. 6.]\n[7.0, 2.0, 4.0, 6.0]\n[7. 2. 4. 6.] [1.0, 1.0, 1.0, 1.0]\n",
     "fusing_driver.py": "matmul_relu 1 [[13.0, 0.0]]\nrelu, relu 2\n",
     "gradient.c": "grad output 0 1 0 1\n",
+    "graphs.py": "33.0\n65.0\n645.0\n0 copy copy ()\n1 kernel matmul (0,)\n2 kernel add (1,)\n"
+    'digraph "layer" {\n  node [fontname="sans-serif"];\n'
+    '  n0 [shape=cds, label="0: copy\\n256 bytes"];\n'
+    '  n1 [shape=box, label="1: matmul\\nfloat32 [1, 64]"];\n'
+    '  n2 [shape=box, label="2: add\\nfloat32 [1, 64]"];\n'
+    "  n0 -> n1;\n  n1 -> n2;\n}\n\n17.0\n",
     "group.py": "matmul, add, relu 3\n65.0\n",
     "memory.c": "1 1 5 6\noffset 8 of 16, 16 bytes live\n",
     "numba_driver.py": "[2.0, 4.0, 6.0]\n",
