@@ -28,6 +28,10 @@ void wild_start(void);
 void wild_call(calls_thread_t *t);
 void wild_end(void);
 
+/* Captures, changes and launches a graph of four tensors and an address (graphs.c). */
+wia_status_t wild_graph(calls_thread_t *t, wia_context_t *context, wia_stream_t *stream,
+                        const wia_tensor_t *tensors, void *address);
+
 /* Threads with objects of their own, whose elements are known at any time. */
 void ordered_run(calls_thread_t *t);
 

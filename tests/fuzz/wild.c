@@ -403,6 +403,12 @@ static wia_status_t let_fail(calls_thread_t *t) {
   return WIA_STATUS_OK;
 }
 
+static wia_status_t graph_something(calls_thread_t *t) {
+  wia_tensor_t tensors[4];
+  for (uint32_t i = 0; i < 4; i++) tensors[i] = PICK(tensors);
+  return wild_graph(t, PICK(contexts), PICK(streams), tensors, pick_address(t));
+}
+
 static wia_status_t call_something(calls_thread_t *t) {
   switch (below(t, 10)) {
   case 0:
@@ -419,7 +425,7 @@ static wia_status_t call_something(calls_thread_t *t) {
   case 7:
     return move_something(t);
   case 8:
-    return order_something(t);
+    return one_in(t, 4) ? graph_something(t) : order_something(t);
   default:
     return one_in(t, 3) ? let_fail(t) : order_something(t);
   }
