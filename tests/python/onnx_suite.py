@@ -1,8 +1,8 @@
 """The suite for back ends that comes with the package onnx, run on WIA.
 
-`python onnx_suite.py` runs all 2,033 cases but the four of RANDOM in two processes, and compares
-what doesn't pass with golden/onnx_not_passing.txt. `--update` writes that file; `--device` takes
-another device than reference:0.
+`python onnx_suite.py` runs all 2,033 cases in two processes, and compares what doesn't pass with
+golden/onnx_not_passing.txt. `--update` writes that file; `--device npu:0` takes another device than
+reference:0, with a file of its own. `--report` lists where the nodes of each case ran.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-NOT_PASSING = Path(__file__).parents[1] / "golden" / "onnx_not_passing.txt"
+GOLDEN = Path(__file__).parents[1] / "golden"
+DEFAULT = "reference:0"
 HEADING = """\
-# Cases of the ONNX backend suite that don't pass on the reference driver, by reason. Written by
+# Cases of the ONNX backend suite that don't pass on the {driver} driver, by reason. Written by
 # `python onnx_suite.py --update`. Each raises an error of WIA, or is right for the reason given.
 """
 
@@ -43,6 +44,7 @@ NOT_WRONG = {
 }
 """Cases that the comparison fails, though the result is what it should be."""
 
+PLACES = ("device", "reference", "shapes", "host")
 _running = [""]
 """The case that runs now."""
 
@@ -162,9 +164,16 @@ def run_all(names: Sequence[str], processes: int = 2) -> list[Outcome]:
             return list(pool.map(run, names, chunksize=16))
 
 
-def not_passing() -> dict[str, str]:
-    """The reasons that the file has, by case."""
-    return dict(_read(NOT_PASSING.read_text(encoding="utf-8")))
+def golden(device: str = DEFAULT) -> Path:
+    """The file of what doesn't pass on a device."""
+    driver = device.partition(":")[0]
+    return GOLDEN / f"onnx_not_passing{'' if driver == 'reference' else '_' + driver}.txt"
+
+
+def not_passing(device: str = DEFAULT) -> dict[str, str]:
+    """The reasons that the file has, by case; none without a file."""
+    path = golden(device)
+    return dict(_read(path.read_text(encoding="utf-8"))) if path.exists() else {}
 
 
 def _read(text: str) -> Iterator[tuple[str, str]]:
@@ -176,33 +185,53 @@ def _read(text: str) -> Iterator[tuple[str, str]]:
             reason = line
 
 
-def write(outcomes: Sequence[Outcome]) -> None:
+def write(outcomes: Sequence[Outcome], device: str) -> None:
     """Writes the file of those that don't pass."""
     groups: dict[str, list[str]] = {}
     for outcome in outcomes:
         if outcome.reason:
             groups.setdefault(outcome.reason, []).append(outcome.name)
-    parts = [HEADING]
+    parts = [HEADING.format(driver=device.partition(":")[0])]
     for reason in sorted(groups):
         parts.append("\n".join([reason, *(f"  {name}" for name in sorted(groups[reason]))]) + "\n")
-    NOT_PASSING.write_text("\n".join(parts), encoding="utf-8")
+    golden(device).write_text("\n".join(parts), encoding="utf-8")
+
+
+def write_report(outcomes: Sequence[Outcome], path: Path) -> None:
+    """Writes a table of all cases: the nodes by place, or why it doesn't pass."""
+    lines = ["case\tdevice\treference\tshapes\thost\treason"]
+    for outcome in outcomes:
+        counts = [str(outcome.places.get(place, "")) for place in PLACES]
+        lines.append("\t".join([outcome.name, *counts, outcome.reason]))
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def summarize(outcomes: Sequence[Outcome]) -> str:
+    """How many cases have their operations on the device, wholly or in part."""
+    wholly = sum(1 for o in outcomes if o.places.get("device") and not o.places.get("reference"))
+    partly = sum(1 for o in outcomes if o.places.get("device") and o.places.get("reference"))
+    return f"{wholly} cases ran on the device, {partly} in part"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the suite and tells the result."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("pattern", nargs="?", default="", help="of the names of cases")
-    parser.add_argument("--update", action="store_true", help=f"write {NOT_PASSING.name}")
-    parser.add_argument("--device", default="reference:0")
+    parser.add_argument("--update", action="store_true", help="write the file of what doesn't pass")
+    parser.add_argument("--device", default=DEFAULT)
+    parser.add_argument("--report", type=Path, metavar="FILE", help="write where each case ran")
     options = parser.parse_args(arguments)
     os.environ["WIA_ONNX_SUITE_DEVICE"] = options.device
     names = [name for name in sorted(tests()) if re.search(options.pattern, name)]
     outcomes = run_all(names)
     failed = [outcome for outcome in outcomes if outcome.reason]
     places = sum((Counter(outcome.places) for outcome in outcomes), Counter[str]())
-    known = not_passing() if NOT_PASSING.exists() else {}
+    known = not_passing(options.device)
     print(f"{len(outcomes) - len(failed)} of {len(outcomes)} pass on {options.device}")
     print("nodes:", ", ".join(f"{count} {place}" for place, count in places.items()))
+    print(summarize(outcomes))
+    if options.report:
+        write_report(outcomes, options.report)
     for outcome in sorted(outcomes, key=lambda item: -item.seconds)[:3]:
         print(f"slow: {outcome.name}, {outcome.seconds:.1f} s")
     bad = [o for o in failed if o.wrong or (not options.update and o.name not in known)]
@@ -210,7 +239,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{'WRONG' if outcome.wrong else 'new'}: {outcome.name}: {outcome.reason}")
     stale = sorted(known.keys() & {o.name for o in outcomes if not o.reason})
     if options.update and not options.pattern:
-        write(outcomes)
+        write(outcomes, options.device)
     elif stale:
         print(f"pass now, so --update is due: {', '.join(stale)}")
     return 1 if bad or (stale and not options.update) else 0

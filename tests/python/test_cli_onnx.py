@@ -206,8 +206,14 @@ def test_inspect_counts_without_computing(layers: str, capsys: pytest.CaptureFix
     assert found["devices"]["null:0"] == 1
     assert found["missing"] == []
     assert found["stopped"] == ""
+    assert [*found["values"]] == ["p", "r", "s", "rows", "t", "y"]
+    assert found["values"]["y"] == "float32[1000000, 1, 2]"
     assert main(["inspect", layers]) == 0
-    assert re.search(r"reference:0 +2 of 2 calls", capsys.readouterr().out)
+    text = capsys.readouterr().out
+    assert re.search(r"reference:0 +2 of 2 calls", text)
+    assert "VALUE" not in text
+    assert main(["inspect", layers, "--values", "--shape", "x=5,3"]) == 0
+    assert re.search(r"VALUE +IS\np +float32\[5, 2\]\n", capsys.readouterr().out)
 
 
 def test_inspect_says_where_it_stopped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

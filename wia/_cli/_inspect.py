@@ -36,6 +36,9 @@ def add_parser(commands: Commands, debug: argparse.ArgumentParser) -> None:
         metavar="NAME=N,N,...",
         help="the shape of an input; sizes that the model leaves open are 1",
     )
+    parser.add_argument(
+        "--values", action="store_true", help="also dtype and shape of what each node gives"
+    )
     add_json(parser)
     parser.set_defaults(run=_run)
 
@@ -96,4 +99,7 @@ def _run(options: argparse.Namespace) -> int:
         ("DEVICE", "HAS KERNELS FOR"),
         [(name, f"{count} of {total} calls") for name, count in found.devices.items()],
     )
+    if options.values:
+        print()
+        print_table(("VALUE", "IS"), [*found.values.items()])
     return 0

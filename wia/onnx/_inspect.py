@@ -13,14 +13,15 @@ from wia._dtype import BITS
 from wia._errors import InvalidArgumentError
 from wia._tensor import Tensor, allocate
 from wia.catalog import BY_NAME, Operation, cost
+from wia.onnx._bodies import Bodies
 from wia.onnx._errors import UnsupportedError
-from wia.onnx._graph import Graph
+from wia.onnx._graph import Graph, Node
 from wia.onnx._load import Model, read_model
 from wia.onnx._place import SHAPES, Placer
-from wia.onnx._run import Runtime
+from wia.onnx._run import Runtime, Scope
 from wia.onnx._session import InputInfo, describe_value
 from wia.onnx._table import TABLE
-from wia.onnx._values import texts
+from wia.onnx._values import describe, texts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,7 +40,8 @@ class Inspection(NamedTuple):
     ``bytes`` are those of one run; ``peak_size`` what values take at once at most, beside the
     parameters. ``devices`` has the operations, of all, that each device has kernels for.
     ``stopped`` says why the numbers are those of a part of the model only, where what follows
-    depends on values.
+    depends on values. ``values`` has dtype and shape of what the nodes of the main graph
+    give, by name, in their order, up to there.
     """
 
     name: str
@@ -59,6 +61,7 @@ class Inspection(NamedTuple):
     peak_size: int
     devices: Mapping[str, int]
     stopped: str
+    values: Mapping[str, str]
 
 
 def inspect(source: Any, shapes: Mapping[str, Sequence[int]] | None = None) -> Inspection:
@@ -80,7 +83,8 @@ def inspect(source: Any, shapes: Mapping[str, Sequence[int]] | None = None) -> I
     context = Context("reference")
     placer = _DryPlacer(context)
     try:
-        stopped = _run(model, placer, inputs, chosen)
+        runtime = _Watched(placer, model.bodies)
+        stopped = _run(model, runtime, inputs, chosen)
     finally:
         placer.close()
         context.close()
@@ -102,6 +106,7 @@ def inspect(source: Any, shapes: Mapping[str, Sequence[int]] | None = None) -> I
         peak_size=placer.peak,
         devices=_devices(placer.used),
         stopped=stopped,
+        values=runtime.found,
     )
 
 
@@ -157,6 +162,19 @@ class _DryPlacer(Placer):
         self._live -= size
 
 
+class _Watched(Runtime):
+    """Keeps what the values of the main graph were, which are given up as it goes on."""
+
+    def __init__(self, placer: Placer, functions: Bodies) -> None:
+        super().__init__(placer, functions)
+        self.found: dict[str, str] = {}
+
+    def _run_node(self, node: Node, scope: Scope) -> None:
+        super()._run_node(node, scope)
+        if len(self._scopes) == 1:
+            self.found.update({name: describe(scope[name]) for name in node.outputs if name})
+
+
 def _count(shape: Sequence[int]) -> int:
     total = 1
     for size in shape:
@@ -166,7 +184,7 @@ def _count(shape: Sequence[int]) -> int:
 
 def _run(
     model: Model,
-    placer: _DryPlacer,
+    runtime: Runtime,
     inputs: Sequence[InputInfo],
     shapes: Mapping[str, tuple[int, ...]],
 ) -> str:
@@ -176,11 +194,11 @@ def _run(
         if info.dtype == "string":
             values[info.name] = texts([""] * _count(shapes[info.name]), shapes[info.name])
         elif info.dtype:
-            values[info.name] = placer.device.empty(shapes[info.name], info.dtype)
+            values[info.name] = runtime.placer.device.empty(shapes[info.name], info.dtype)
         else:
             return f"input {info.name!r} is a sequence or an optional"
     try:
-        Runtime(placer, model.bodies).run(model.graph, values)
+        runtime.run(model.graph, values)
     except wia.WiaError as error:
         return str(error)
     return ""
