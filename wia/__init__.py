@@ -9,9 +9,11 @@
 from __future__ import annotations
 
 from wia._context import Context
+from wia._custom import Op, TensorSpec, op
 from wia._device import (
     Device,
     DeviceFlag,
+    Extension,
     LinkInfo,
     LoadRecord,
     MemoryInfo,
@@ -74,6 +76,7 @@ __all__ = [
     "EnabledLayer",
     "Event",
     "Executable",
+    "Extension",
     "FailedPreconditionError",
     "Finding",
     "ForkedError",
@@ -91,6 +94,7 @@ __all__ = [
     "LoadRecord",
     "MemoryInfo",
     "NotFoundError",
+    "Op",
     "OutOfRangeError",
     "PermissionDeniedError",
     "Plan",
@@ -102,6 +106,7 @@ __all__ = [
     "Stream",
     "Tape",
     "Tensor",
+    "TensorSpec",
     "UnauthenticatedError",
     "UnavailableError",
     "UnimplementedError",
@@ -120,6 +125,7 @@ __all__ = [
     "layers",
     "leak_report",
     "load_report",
+    "op",
     "profile",
     "register_driver",
     "set_log_level",

@@ -15,6 +15,7 @@ __all__ = [
     "MEMORY_KINDS",
     "Device",
     "DeviceFlag",
+    "Extension",
     "LinkInfo",
     "LoadRecord",
     "MemoryInfo",
@@ -77,6 +78,20 @@ class PlanCacheStats(NamedTuple):
     eviction_count: int
 
 
+class Extension(NamedTuple):
+    """What a device has beyond the standard, by name and version: see wia/extension.h.
+
+    `operations` are the names of those that come with it. `has_table`: C code gets a table of
+    functions with wia_query_extension(), Python code with Device.query_extension().
+    """
+
+    extension_id: str
+    version: str
+    capabilities: tuple[str, ...]
+    operations: tuple[str, ...]
+    has_table: bool
+
+
 class Device(NamedTuple):
     """One device, as its driver describes it.
 
@@ -103,6 +118,38 @@ class Device(NamedTuple):
         bits = ffi.new("uint64_t *")
         check(lib.wia_get_device_support(self.id, find_operation(op).number, bits))
         return frozenset(name for code, name in NAMES.items() if bits[0] >> code & 1)
+
+    def extensions(self) -> list[Extension]:
+        """What the device has beyond the standard: its driver's, then what was registered."""
+        count = ffi.new("uint32_t *")
+        check(lib.wia_get_extension_count(self.id, count))
+        found = []
+        for index in range(count[0]):
+            info = new_struct("wia_extension_info_t")
+            check(lib.wia_get_extension_info(self.id, index, info))
+            found.append(
+                Extension(
+                    text(info.extension_id),
+                    text(info.version),
+                    tuple(text(info.capabilities[i]) for i in range(info.capability_count)),
+                    tuple(text(info.operations[i]) for i in range(info.operation_count)),
+                    bool(info.has_table),
+                )
+            )
+        return found
+
+    def query_extension(self, name: str, version: str) -> int:
+        """The address of the table of an extension; 0 for one without.
+
+        Its layout is in the vendor's header; it starts with a uint32 of its size in bytes, and is
+        good to the end of the process. Raises UnimplementedError for an extension that the device
+        hasn't, IncompatibleError for another major version, InvalidArgumentError for a version
+        that is not "major.minor".
+        """
+        table = ffi.new("const void **")
+        encoded = (name.encode("utf-8", "replace"), version.encode("utf-8", "replace"))
+        check(lib.wia_query_extension(self.id, *encoded, table))
+        return int(ffi.cast("uintptr_t", table[0]))
 
     def stream_priorities(self) -> range:
         """The priorities that streams may have, the one that goes first first."""

@@ -30,6 +30,8 @@ ENTRY_TYPES = {
     "wia_host_fn_t": "host_function",
     "wia_event_fn_t": "event_function",
     "wia_log_fn_t": "log_function",
+    "wia_infer_fn_t": "infer",
+    "wia_prepare_fn_t": "prepare_kernel",
 }
 INTEGER_TYPES = [f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)]
 STUBS = {

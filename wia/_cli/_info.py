@@ -51,6 +51,7 @@ def device_json(device: wia.Device) -> dict[str, Any]:
         **device._asdict(),
         "flags": _flags(device),
         "operations": _operations(device),
+        "extensions": [extension._asdict() for extension in device.extensions()],
     }
 
 
@@ -65,6 +66,9 @@ def print_device(device: wia.Device) -> None:
         "flags": ", ".join(_flags(device)) or "-",
     }
     operations = _operations(device)
+    for extension in device.extensions():
+        more = ", ".join((*extension.capabilities, *extension.operations))
+        fields[extension.extension_id] = f"extension {extension.version}: {more}".rstrip(": ")
     print_fields(fields | {name: ", ".join(dtypes) for name, dtypes in operations.items()})
 
 

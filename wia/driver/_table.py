@@ -16,6 +16,7 @@ from wia.driver._driver import Driver, as_kernel
 from wia.driver._kernel import (
     Kernel,
     Launch,
+    NativeKernel,
     fill_cost,
     fill_kernel,
     measure_kernel,
@@ -25,7 +26,7 @@ from wia.driver._layout import Layout
 from wia.driver._memory import MEMORY_ENTRIES, Copy, DeviceMemory, NativeMemory, Region
 from wia.driver._node import Group
 
-__all__ = ["make_driver", "make_table", "register"]
+__all__ = ["give_kernel", "make_driver", "make_table", "register"]
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _PYTHON_ENTRIES = ("count_devices", "open_device", "close_device", "get_info", "prepare")
@@ -176,15 +177,20 @@ def _prepare(device: Any, request: Any, out_kernel: Any, out_error: Any) -> int:
         group.request = None
     for node in group.nodes:
         node.attributes.refuse_ignored(node.op)
+    give_kernel(out_kernel, kernel, group)
+    return 0
+
+
+def give_kernel(out_kernel: Any, kernel: Kernel | NativeKernel, group: Group) -> None:
+    """Fills a `wia_driver_kernel_t *` with what a group was prepared as."""
     if isinstance(kernel, BaseKernel):
         kernel.hand_over(out_kernel)
-        return 0
+        return
     launch = None
     if isinstance(kernel, Kernel):
         launch = Launch(kernel, len(group.inputs), group.scalars())
     operands = [None if i < 0 else group.values[i] for i in (*group.inputs, *group.outputs)]
     fill_kernel(out_kernel, kernel, launch, operands)
-    return 0
 
 
 @callback("measure")
