@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "copies.h"
+
 static void destroy_context(wia__object_t *object) { free(object); }
 
 wia_status_t wia__context_device(const wia_context_t *handle, wia__device_t **out_device) {
@@ -15,7 +17,8 @@ wia_status_t wia__context_device(const wia_context_t *handle, wia__device_t **ou
 static wia_status_t create_context(wia_context_t **out_context, int32_t device_id) {
   if (!out_context) return wia__null("out_context");
   wia__device_t *device = NULL;
-  wia_status_t status = wia__get_device(device_id, &device);
+  wia_status_t status = wia__check_copies();
+  if (!status) status = wia__get_device(device_id, &device);
   if (status) return status;
   wia__context_t *context = calloc(1, sizeof *context);
   if (!context) return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no memory for a context");

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "copies.h"
 #include "discovery.h"
 #include "drivers.h"
 #include "object.h"
@@ -45,6 +46,8 @@ static wia_status_t find_ordinal(wia__driver_t *driver, uint32_t ordinal, int32_
 
 static wia_status_t find_device(const char *name, int32_t *out_id) {
   if (out_id == NULL) return wia__null("out_device_id");
+  const wia_status_t alone = wia__check_copies();
+  if (alone != WIA_STATUS_OK) return alone;
   const bool named = name != NULL && name[0] != '\0';
   char driver_name[WIA__NAME_SIZE] = "";
   uint32_t ordinal = 0;
@@ -134,6 +137,8 @@ static bool list_devices(int32_t **out_ids, uint32_t *out_count) {
 static wia_status_t get_devices(int32_t *out_ids, uint32_t capacity, uint32_t *out_count) {
   if (out_count == NULL) return wia__null("out_count");
   if (out_ids == NULL && capacity > 0) return wia__null("out_ids");
+  const wia_status_t alone = wia__check_copies();
+  if (alone != WIA_STATUS_OK) return alone;
   int32_t *ids;
   uint32_t count;
   wia__thread_t *self = wia__thread();

@@ -128,6 +128,47 @@ const char *wia__library_folder(void) {
   return library_folder;
 }
 
+typedef struct search_t {
+  char (*paths)[PATH_MAX];
+  uint32_t count, capacity;
+} search_t;
+
+static int note_object(struct dl_phdr_info *object, size_t size, void *argument) {
+  search_t *search = argument;
+  (void)size;
+  if (!object->dlpi_name || !*object->dlpi_name) return 0; /* the program */
+  if (search->count < search->capacity)
+    snprintf(search->paths[search->count], PATH_MAX, "%s", object->dlpi_name);
+  search->count++;
+  return 0;
+}
+
+/* Asks each loaded object for the function, and where that lies: one that links to this library finds
+ * ours. The loader's list is gone through first, since it is locked meanwhile. */
+void wia__find_copies(const char *function, char *out_ours, char *out_other) {
+  Dl_info ours, found;
+  search_t search = {0};
+  *out_ours = *out_other = '\0';
+  if (!dladdr((const void *)library_folder, &ours)) return;
+  snprintf(out_ours, PATH_MAX, "%s", ours.dli_fname);
+  dl_iterate_phdr(note_object, &search);
+  search.capacity = search.count;
+  search.paths = malloc(search.capacity * sizeof *search.paths);
+  if (!search.paths) return;
+  search.count = 0;
+  dl_iterate_phdr(note_object, &search);
+  if (search.count > search.capacity) search.count = search.capacity;
+  for (uint32_t i = 0; i < search.count && !*out_other; i++) {
+    void *object = dlopen(search.paths[i], RTLD_LAZY | RTLD_NOLOAD);
+    if (!object) continue;
+    void *symbol = dlsym(object, function);
+    if (symbol && dladdr(symbol, &found) && found.dli_fbase != ours.dli_fbase)
+      snprintf(out_other, PATH_MAX, "%s", found.dli_fname);
+    dlclose(object);
+  }
+  free(search.paths);
+}
+
 typedef struct start_t {
   void *(*main)(void *);
   void *argument;

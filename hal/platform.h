@@ -35,6 +35,10 @@ void *wia__find_symbol(void *library, const char *name, char **out_error);
  * told. The same string each time. */
 const char *wia__library_folder(void);
 
+/* The files of this library and, in out_other, of another copy of it that the process had loaded before:
+ * "" when there is none. Copies are known by a function that they export. Paths have PATH_MAX bytes. */
+void wia__find_copies(const char *function, char *out_ours, char *out_other);
+
 /* Starts a detached thread that has all signals blocked. Returns an errno value. */
 int wia__start_thread(void *(*main)(void *), void *argument, const char *name);
 

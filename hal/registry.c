@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "copies.h"
 #include "discovery.h"
 #include "drivers.h"
 #include "env.h"
@@ -177,7 +178,9 @@ static wia_status_t add_registered(wia__record_t *record, wia__driver_t *driver,
 static wia_status_t register_driver(const wia_driver_t *table, uint32_t major, uint32_t minor) {
   if (table == NULL) return wia__null("driver");
   char message[WIA__TEXT_SIZE];
-  wia_status_t status = wia__check_version(major, minor, message);
+  wia_status_t status = wia__check_copies();
+  if (status != WIA_STATUS_OK) return status;
+  status = wia__check_version(major, minor, message);
   if (status == WIA_STATUS_OK) status = wia__check_table(table, minor, message);
   if (status != WIA_STATUS_OK) return wia__fail(status, "%s", message);
   status = discover();

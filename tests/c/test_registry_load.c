@@ -65,6 +65,49 @@ static void test_versions(void) {
   remove_folder(folder);
 }
 
+static void check_runs(const char *name, wia_op_t op, wia_status_t expected) {
+  int32_t id = -1;
+  wia_context_t *context = NULL;
+  wia_tensor_t tensor = NULL;
+  const int64_t shape[] = {2};
+  float values[] = {-1, 3};
+  CHECK_STATUS(wia_find_device(name, &id), WIA_STATUS_OK);
+  CHECK_STATUS(wia_create_context(&context, id), WIA_STATUS_OK);
+  CHECK_STATUS(wia_allocate_tensor(context, shape, 1, WIA_FLOAT32, &tensor), WIA_STATUS_OK);
+  CHECK_STATUS(wia_write_tensor(tensor, values, sizeof values, NULL), WIA_STATUS_OK);
+  wia_stream_t *stream = NULL;
+  CHECK_STATUS(wia_create_stream(&stream, context), WIA_STATUS_OK);
+  CHECK_STATUS(wia_execute(context, op, &tensor, 1, &tensor, 1, NULL, 0, stream), expected);
+  CHECK_STATUS(wia_synchronize_stream(stream, WIA_TIMEOUT_INFINITE), WIA_STATUS_OK);
+  CHECK_STATUS(wia_read_tensor(tensor, values, sizeof values, NULL), WIA_STATUS_OK);
+  CHECK(values[0] == (expected ? -1 : 0) && values[1] == 3);
+  CHECK_STATUS(wia_destroy_stream(stream), WIA_STATUS_OK);
+  CHECK_STATUS(wia_destroy_tensor(tensor), WIA_STATUS_OK);
+  CHECK_STATUS(wia_destroy_context(context), WIA_STATUS_OK);
+}
+
+/* What was built for the minor version before ours, or behind it, loads and runs; entries that it lacks
+ * are as if it had left them out. */
+static void test_driver_of_the_minor_version_before_or_after_loads_and_runs(void) {
+  folder = make_folder();
+  announce(folder, "before", LIBRARY("before"), "");
+  announce(folder, "newer", LIBRARY("newer"), "");
+  check_loads("before");
+  check_runs("before", WIA_OP_RELU, WIA_STATUS_OK);
+  check_runs("before", WIA_OP_EXP, WIA_STATUS_UNIMPLEMENTED);
+  check_loads("newer");
+  check_runs("newer", WIA_OP_RELU, WIA_STATUS_UNIMPLEMENTED); /* it has no kernels, but memory */
+  const char *const names[] = {"before", "newer"};
+  for (uint32_t i = 0; i < 2; i++) {
+    int32_t id = -1;
+    uint32_t count = 7;
+    CHECK_STATUS(wia_find_device(names[i], &id), WIA_STATUS_OK);
+    CHECK_STATUS(wia_get_extension_count(id, &count), WIA_STATUS_OK);
+    CHECK(count == 0);
+  }
+  remove_folder(folder);
+}
+
 /* Of the streams' table, which grows on its own. */
 static void test_streams(void) {
   folder = make_folder();
@@ -268,6 +311,7 @@ static void test_all_together(void) {
 
 int main(void) {
   RUN_ALONE(test_versions);
+  RUN_ALONE(test_driver_of_the_minor_version_before_or_after_loads_and_runs);
   RUN_ALONE(test_streams);
   RUN_ALONE(test_tables);
   RUN_ALONE(test_register);
