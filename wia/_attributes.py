@@ -19,13 +19,17 @@ __all__ = ["find_operation", "pack_attributes"]
 
 def find_operation(op: str | int) -> Operation:
     """The catalog entry of an operation by its name or number. Raises NotFoundError."""
-    from wia.catalog import BY_NAME
+    from wia.catalog import OPERATIONS, REGISTERED, find_entry
 
     if isinstance(op, str):
-        if op not in BY_NAME:
-            check(lib.wia_find_op(op.encode("utf-8", "replace"), ffi.new("wia_op_t *")))
-        return BY_NAME[op]
-    for entry in BY_NAME.values():
+        found = find_entry(op)
+        if found is not None:
+            return found
+        check(lib.wia_find_op(op.encode("utf-8", "replace"), ffi.new("wia_op_t *")))
+        raise NotFoundError(
+            f"The operation {op!r} was registered by C code; Python programs run those of @wia.op."
+        )
+    for entry in (*REGISTERED.values(), *OPERATIONS):
         if entry.number == op:
             return entry
     raise NotFoundError(f"{op!r} was given as operation; expected a name or a WIA_OP_* number.")

@@ -276,7 +276,7 @@ def _define(entry: Operation, infer: str | Infer) -> Operation:
     """Registers an entry, and puts it into the catalog under its number."""
     from dataclasses import replace
 
-    from wia.catalog import BY_NAME
+    from wia.catalog import REGISTERED
 
     kept: list[Any] = []
 
@@ -320,7 +320,7 @@ def _define(entry: Operation, infer: str | Infer) -> Operation:
     made_entry = replace(
         entry, number=number[0], family=infer if isinstance(infer, str) else entry.family
     )
-    BY_NAME[entry.name] = made_entry
+    REGISTERED[entry.name] = made_entry
     return made_entry
 
 

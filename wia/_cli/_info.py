@@ -101,10 +101,10 @@ def _flags(device: wia.Device) -> list[str]:
 
 def _operations(device: wia.Device) -> dict[str, list[str]]:
     """The operations that a device has kernels for, with their dtypes."""
-    from wia.catalog import OPERATIONS
+    from wia.catalog import OPERATIONS, REGISTERED
 
     support: dict[str, list[str]] = {}
-    for entry in OPERATIONS:
+    for entry in (*OPERATIONS, *REGISTERED.values()):
         try:
             dtypes = device.supports(entry.number)
         except wia.UnimplementedError:

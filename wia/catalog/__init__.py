@@ -108,9 +108,19 @@ OPERATIONS: tuple[Operation, ...] = tuple(
 
 BY_NAME: dict[str, Operation] = {operation.name: operation for operation in OPERATIONS}
 
+REGISTERED: dict[str, Operation] = {}
+"""Those that the program has registered, by name: see wia.op."""
+
+
+def find_entry(name: str) -> Operation | None:
+    """The entry of an operation of the catalog, or of one that is registered."""
+    return BY_NAME.get(name) or REGISTERED.get(name)
+
+
 __all__ = [
     "BY_NAME",
     "OPERATIONS",
+    "REGISTERED",
     "Attribute",
     "Choice",
     "Operand",
@@ -127,6 +137,7 @@ __all__ = [
     "allowed_error",
     "cost",
     "evaluate",
+    "find_entry",
     "input_dtypes",
     "make_inputs",
     "sample_values",

@@ -155,18 +155,20 @@ class Driver:
         found: frozenset[str] = frozenset()
         for _, mark in self._marked.get(op, ()):
             if mark.dtypes is None:
-                from wia.catalog import BY_NAME
+                from wia.catalog import find_entry
 
-                found |= frozenset(BY_NAME[op].dtypes if op in BY_NAME else ())
+                entry = find_entry(op)
+                found |= frozenset(entry.dtypes if entry else ())
             else:
                 found |= mark.dtypes
         return found
 
     def prepare(self, device: int, node: Node) -> Prepared:
         """Prepares a kernel for one operation: asks the marked methods that fit, in their order."""
-        from wia.catalog import BY_NAME
+        from wia.catalog import find_entry
 
-        lead = BY_NAME[node.op].lead if node.op in BY_NAME else 0
+        entry = find_entry(node.op)
+        lead = entry.lead if entry else 0
         operands = (*(node.inputs[lead:] if lead >= 0 else ()), *node.outputs)
         first = next((layout for layout in operands if layout), None)
         dtype = first.dtype if first else ""

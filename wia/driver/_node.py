@@ -193,9 +193,9 @@ def _places(pointer: Any, count: int) -> tuple[int, ...]:
 
 
 def _read_attributes(op: str, node: Any) -> tuple[Attributes, tuple[tuple[str, int], ...]]:
-    from wia.catalog import BY_NAME
+    from wia.catalog import find_entry
 
-    entry = BY_NAME.get(op)
+    entry = find_entry(op)
     if entry is None:
         raise UnimplementedError(f"The operation {op!r} is not in this version's catalog.")
     values = entry.defaults()
