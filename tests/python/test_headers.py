@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 from pycparser import CParser, c_ast
+from pycparser.c_generator import CGenerator
 
 from wia._config import prefix
 
 INCLUDE = prefix() / "include"
+GOLDENS = Path(__file__).parents[1] / "golden"
 HEADERS = sorted(str(path.relative_to(INCLUDE)) for path in INCLUDE.rglob("*.h"))
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 C11 = ["cc", "-std=c11", "-xc"]
@@ -62,11 +64,59 @@ def test_every_struct_of_a_program_has_an_init_macro() -> None:
     assert made <= {name for name, _ in structs("wia_driver.h")}
 
 
+def test_abi_only_grows(pytestconfig: pytest.Config, abi: list[tuple[str, ...]]) -> None:
+    """What was recorded is as it was: functions, structs and their fields, enumerators."""
+    if pytestconfig.getoption("--update-goldens"):
+        pytest.skip("what stands there now is recorded")
+    recorded = (GOLDENS / "abi.txt").read_text(encoding="utf-8").splitlines()
+    broken = breaks([tuple(line.split(" ")) for line in recorded], abi)
+    assert not broken, "\n".join(
+        ["Only a major version may take away or change:", *(" ".join(line) for line in broken)]
+    )
+
+
 def test_abi_is_the_golden_one(
     golden: Callable[[str, str], None], abi: list[tuple[str, ...]]
 ) -> None:
-    """Offsets, sizes and enum values: what stands here may only grow at its end."""
+    """What was added is recorded too: pytest --update-goldens."""
     golden("abi.txt", "".join(" ".join(line) + "\n" for line in abi))
+
+
+@pytest.mark.parametrize(
+    ("now", "broken"),
+    [
+        ("struct a 8|field a.struct_size 0 4|field a.b 4 4|enum B 1|function f int f(void)", False),
+        ("struct a 16|field a.struct_size 0 4|field a.b 4 4|field a.c 8 8|enum B 1|enum C 2|"
+         "function f int f(void)|function g int g(void)", False),
+        ("struct a 8|field a.struct_size 0 4|field a.c 4 4|enum B 1|function f int f(void)", True),
+        ("struct a 8|field a.struct_size 0 4|field a.b 4 4|enum B 2|function f int f(void)", True),
+        ("struct a 8|field a.struct_size 0 4|field a.b 4 4|enum B 1", True),
+        ("struct a 8|field a.struct_size 0 4|field a.b 4 4|enum B 1|function f int f(int)", True),
+        ("struct a 4|field a.struct_size 0 4|field a.b 4 4|enum B 1|function f int f(void)", True),
+    ],
+)  # fmt: skip
+def test_breaks_are_told_from_growth(now: str, broken: bool) -> None:
+    before = "struct a 8|field a.struct_size 0 4|field a.b 4 4|enum B 1|function f int f(void)"
+    lines = [[tuple(line.split(" ")) for line in text.split("|")] for text in (before, now)]
+    assert bool(breaks(*lines)) is broken
+    frozen = [[line for line in part if "struct_size" not in line[1]] for part in lines]
+    grown = ("struct", "a", "16") in frozen[1]
+    assert bool(breaks(*frozen)) is (broken or grown)
+
+
+def breaks(recorded: list[tuple[str, ...]], now: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """The recorded lines that don't hold now. A struct that tells its size may be longer."""
+    sizes = {name: int(rest[0]) for kind, name, *rest in now if kind == "struct"}
+    growing = {name.split(".")[0] for _, name, *_ in recorded if name.endswith(".struct_size")}
+    kept = set(now)
+    return [
+        line
+        for line in recorded
+        if line not in kept
+        and not (
+            line[0] == "struct" and line[1] in growing and sizes.get(line[1], 0) > int(line[2])
+        )
+    ]
 
 
 def test_structs_have_no_hidden_padding(abi: list[tuple[str, ...]]) -> None:
@@ -82,13 +132,7 @@ def test_structs_have_no_hidden_padding(abi: list[tuple[str, ...]]) -> None:
 
 def test_library_exports_what_the_headers_declare() -> None:
     """And beside it only wia__ names, which are the bridge's."""
-    declared = {
-        node.name
-        for node in declarations("wia_driver.h") + declarations("wia.h")
-        if isinstance(node, c_ast.Decl)
-        and isinstance(node.type, c_ast.FuncDecl)
-        and node.name.startswith("wia_")
-    }
+    declared = set(functions())
     (library,) = prefix().rglob("libwia.so.0")
     command = ["nm", "-D", "--defined-only", str(library)]
     output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
@@ -114,7 +158,20 @@ def abi(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, ...]]:
     program = tmp_path_factory.mktemp("abi") / "program"
     compile_source(C11, source + "".join(lines) + "  return 0;\n}\n", "-o", str(program))
     output = subprocess.run([program], capture_output=True, text=True, check=True).stdout
-    return [tuple(line.split()) for line in output.splitlines()]
+    numbers = [tuple(line.split()) for line in output.splitlines()]
+    return numbers + [("function", name, *text.split()) for name, text in functions().items()]
+
+
+def functions() -> dict[str, str]:
+    """The prototypes of all functions that the headers declare."""
+    generator = CGenerator()
+    return {
+        node.name: generator.visit(node)
+        for node in declarations("wia_driver.h")
+        if isinstance(node, c_ast.Decl)
+        and isinstance(node.type, c_ast.FuncDecl)
+        and node.name.startswith("wia_")
+    }
 
 
 def init_macros() -> dict[str, str]:
