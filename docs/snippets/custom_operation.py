@@ -1,5 +1,7 @@
 """An operation of the program's own, with kernels for two drivers."""
 
+from typing import Any
+
 import numpy as np
 
 import wia
@@ -8,7 +10,7 @@ from wia.driver import Kernel, Node
 
 # [define]
 @wia.op("acme::shrink", scalars=["limit"])
-def shrink(x, *, soft: bool = True, limit=0.5):
+def shrink(x: Any, *, soft: bool = True, limit: float = 0.5) -> Any:
     """Sets what is below the limit to 0, and with soft draws the rest nearer by it."""
     size = np.abs(x)
     kept = np.sign(x) * (size - limit) if soft else x
@@ -21,7 +23,7 @@ def prepare_shrink(node: Node) -> Kernel:
     """Attributes are known now; scalars come with each launch."""
     soft = node.attributes["soft"]
 
-    def run(x, out, *, limit):
+    def run(x: Any, out: Any, *, limit: float) -> None:
         out[...] = shrink.function(x, soft=soft, limit=limit)
 
     return Kernel(run, any_shape=True, name="shrink")
