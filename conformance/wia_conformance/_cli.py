@@ -6,11 +6,12 @@ import argparse
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from wia_conformance._cases import PROFILES, Case, list_cases, select_cases
 from wia_conformance._journal import Facts, Journal, read_journal
+from wia_conformance._kinds import KINDS, count_kinds
 from wia_conformance._outcome import RESULTS
 from wia_conformance._pool import DeviceError, Options, run_cases
 from wia_conformance._report import Report
@@ -38,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         return 2
     if options.command == "list":
-        print("\n".join(case.id for case in selected))
+        print("\n".join(_count_lines(selected) if options.count else (c.id for c in selected)))
         return 0
     return _run(options, cases, selected)
 
@@ -53,6 +54,9 @@ def make_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     listing = commands.add_parser(
         "list", help="print the cases", description="Prints the ids of the cases, one a line."
+    )
+    listing.add_argument(
+        "--count", action="store_true", help="how many of each kind there are, by operation"
     )
     run = commands.add_parser(
         "run",
@@ -106,6 +110,14 @@ def make_parser() -> argparse.ArgumentParser:
         "yet; may be repeated",
     )
     return parser
+
+
+def _count_lines(selected: Sequence[Case]) -> Iterator[str]:
+    counts = count_kinds(selected)
+    width = max(len("operation"), *map(len, counts))
+    yield f"{'operation':<{width}}" + "".join(f"  {kind:>8}" for kind in KINDS)
+    for op, row in counts.items():
+        yield f"{op:<{width}}" + "".join(f"  {count or '-':>8}" for count in row.values())
 
 
 def _number(text: str, least: float, wanted: str) -> float:

@@ -1,6 +1,8 @@
-"""Samples beside those of the catalog: sizes around vector widths, more ranks, denormals."""
+"""Samples beside those of the catalog: sizes around vector widths, more ranks, odd numbers."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from wia.catalog import Operation, Sample
 
@@ -8,11 +10,20 @@ __all__ = ["more_samples"]
 
 _SIZES = (1, 7, 9, 31, 32, 33, 1025)
 _RANK_8 = (2, 1, 3, 1, 2, 1, 1, 2)
+_FINITE_ONLY = ("cholesky", "inverse", "solve_triangular")
+"""Operations that say nothing of NaN and infinities: what LAPACK answers is not said."""
 _FLOATS = ("float64", "float32", "float16", "bfloat16")
 
 
 def more_samples(operation: Operation) -> tuple[Sample, ...]:
-    """The suite's own samples of an operation: by its name, or what fits its form."""
+    """The suite's own samples of an operation: by its name, or what fits its form.
+
+    Floats for which the catalog has no sample with NaN and infinities get one.
+    """
+    return (*_of_form(operation), *_with_nonfinite(operation))
+
+
+def _of_form(operation: Operation) -> tuple[Sample, ...]:
     if operation.name in _OWN or operation.variadic:
         return _OWN.get(operation.name, ())
     if operation.family in ("elementwise", "compare"):
@@ -20,6 +31,22 @@ def more_samples(operation: Operation) -> tuple[Sample, ...]:
         return tuple(Sample(shapes=(shape,) * count) for shape in ((31,), (1025,), _RANK_8))
     if operation.family == "reduce":
         return _REDUCED
+    return ()
+
+
+def _with_nonfinite(operation: Operation) -> tuple[Sample, ...]:
+    """The first sample whose leading input is plain, with NaN and infinities there."""
+    lead = operation.lead
+    known = any("special" in sample.fills for sample in operation.samples)
+    if known or lead < 0 or operation.name in _FINITE_ONLY:
+        return ()
+    for sample in operation.samples:
+        dtypes = tuple(d for d in sample.dtypes or operation.dtypes if d in _FLOATS)
+        fills = [*sample.fills, *["normal"] * (len(sample.shapes) - len(sample.fills))]
+        empty = any(shape is not None and 0 in shape for shape in sample.shapes)
+        if dtypes and not empty and fills[lead] == "normal":
+            fills[lead] = "nonfinite"
+            return (replace(sample, fills=tuple(fills), dtypes=dtypes),)
     return ()
 
 

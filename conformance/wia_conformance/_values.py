@@ -112,14 +112,14 @@ def _make_inputs(
     seed: int,
 ) -> list[Array | None]:
     dtypes = [numpy_dtype(name) for name in input_dtypes(operation, dtype, sample)]
-    known = tuple("normal" if fill == "denormal" else fill for fill in sample.fills)
+    known = tuple("normal" if fill in _OWN_FILLS else fill for fill in sample.fills)
     filled = replace(sample, fills=known)
     entry = replace(operation, samples=(filled,))
     with np.errstate(all="ignore"):
         arrays = make_inputs(np, entry, filled, tuple(dtypes), seed)
         for position, fill in enumerate(sample.fills):
-            if fill == "denormal":
-                arrays[position] = _shrink(arrays[position])
+            if fill in _OWN_FILLS:
+                arrays[position] = _OWN_FILLS[fill](arrays[position])
     return arrays
 
 
@@ -127,6 +127,21 @@ def _shrink(array: Array) -> Array:
     """Normal numbers times the smallest one that is not denormal: most of them are, then."""
     smallest = 2.0 ** _MINIMUM_EXPONENTS[array.dtype.name]
     return (array.astype(np.float64) * smallest).astype(array.dtype)
+
+
+def _spoil(array: Array) -> Array:
+    """NaN, infinities and zeros of both signs for about one element in eight, one at least.
+
+    No large numbers: where sums overflow depends on their order.
+    """
+    random = np.random.default_rng(array.size)
+    odd = random.choice(np.array([np.nan, np.inf, -np.inf, 0.0, -0.0]), array.shape)
+    chosen = random.random(array.shape) < 1 / 8
+    chosen.reshape(-1)[array.size // 2 : array.size // 2 + 1] = True
+    return np.where(chosen, odd.astype(array.dtype), array)
+
+
+_OWN_FILLS = {"denormal": _shrink, "nonfinite": _spoil}
 
 
 def _repeat(array: Array | None) -> Array | None:

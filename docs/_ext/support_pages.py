@@ -21,6 +21,8 @@ import rst
 
 import wia
 from wia._config import prefix
+from wia_conformance import list_cases
+from wia_conformance._kinds import count_kinds
 
 __all__ = ["read_support", "support_page", "support_section"]
 
@@ -32,6 +34,11 @@ made; the conformance suite compares what they say with what they do. ``sample``
 driver of ``examples/native_driver``; ``emulator`` has what the device below it has. The same, for
 the devices of your machine: ``wia ops``. As data: :download:`support.json <support.json>`.
 """
+_CASES = """\
+How many each operation has, in all dtypes; a case may be of several kinds. ``widths``: sizes
+around those of vectors; ``range``: large, small and denormal numbers; ``gaps``, ``negative`` and
+``stride 0``: strides; ``calls``: on a stream, and a plan that runs twice. The same as text:
+``wia-conformance list --count``."""
 _GROUPS: Mapping[str, Sequence[str]] = {
     "floats": ("float64", "float32", "float16", "bfloat16"),
     "float8": (
@@ -67,6 +74,9 @@ def read_support() -> dict[str, Any]:
     drivers = [name.partition(":")[0] for name in found.pop("devices")]
     for row in found["operations"]:
         row["support"] = dict(zip(drivers, row["support"].values(), strict=True))
+    counts = count_kinds(list_cases())
+    for row in found["operations"]:
+        row["cases"] = counts[row["name"]]
     return {"version": wia.__version__, "drivers": drivers, "operations": found["operations"]}
 
 
@@ -74,7 +84,13 @@ def support_section(operation: Mapping[str, Any]) -> list[str]:
     """The section of an operation's page."""
     rows = [[driver, _words(operation, driver)] for driver in operation["support"]]
     lines = rst.title("Drivers", "-")
-    return [*lines, *rst.table(["Driver", "dtypes"], rows), "All of them: :doc:`support`.", ""]
+    lines += [*rst.table(["Driver", "dtypes"], rows), "All of them: :doc:`support`.", ""]
+    cases = operation["cases"]
+    lines += [
+        "Its cases in the conformance suite, in all dtypes, and how many are of each kind:",
+        "",
+    ]
+    return [*lines, *rst.table([*cases], [[str(count or "-") for count in cases.values()]])]
 
 
 def support_page(support: Mapping[str, Any]) -> str:
@@ -84,7 +100,22 @@ def support_page(support: Mapping[str, Any]) -> str:
     lines += rst.table(["Driver", "operations", "pairs of operation and dtype"], _counts(support))
     lines += rst.title("All", "-")
     lines += [".. raw:: html", "", *rst.indent(list(_html(support))), ""]
+    lines += rst.title("Cases of the conformance suite", "-")
+    lines += [_CASES, ""]
+    lines += [".. raw:: html", "", *rst.indent(list(_cases_html(support))), ""]
     return "\n".join(lines)
+
+
+def _cases_html(support: Mapping[str, Any]) -> Iterator[str]:
+    kinds = list(support["operations"][0]["cases"])
+    heads = "".join(f"<th>{escape(head)}</th>" for head in ("operation", *kinds))
+    yield f"<details><summary>{len(support['operations'])} operations</summary>"
+    yield '<div class="wide-table"><table class="docutils align-default">'
+    yield f"<thead><tr>{heads}</tr></thead><tbody>"
+    for row in support["operations"]:
+        cells = "".join(f"<td>{count or '-'}</td>" for count in row["cases"].values())
+        yield f'<tr><td><a href="{row["name"]}.html">{row["name"]}</a></td>{cells}</tr>'
+    yield "</tbody></table></div></details>"
 
 
 def _counts(support: Mapping[str, Any]) -> list[list[str]]:

@@ -33,11 +33,13 @@ from wia_conformance import (
 from wia_conformance._cli import _Progress, main
 from wia_conformance._forms import FORMS
 from wia_conformance._journal import read_journal
+from wia_conformance._kinds import count_kinds
 from wia_conformance._outcome import FAILURES, RESULTS
 
 ROOT = Path(__file__).parents[2]
 CASES = list_cases()
 SOME = CASES[::17]
+CASES_OF_RELU = [case for case in CASES if case.op == "relu" and case.dtype == "float32"]
 BROKEN = """
 import os
 import wia
@@ -81,6 +83,45 @@ def test_every_operation_dtype_and_form_has_cases() -> None:
     for form in ("gaps", "transposed", "reversed", "repeated"):
         assert forms[form] >= with_inputs
     assert len(forms) == 10
+
+
+LACKING = {
+    "widths": {"cholesky", "gru_cell"},  # small in the catalog
+    "empty": {
+        *("conv2d_input_gradient", "conv2d_weight_gradient"),
+        *("max_pool2d_gradient", "avg_pool2d_gradient", "mel_weight_matrix"),
+    },
+    "NaN, inf": {
+        *("cholesky", "inverse", "solve_triangular"),  # matrices that have no answer
+        *("bce_loss", "reduce_log_sum"),  # defined for some numbers only
+        *("eye", "fill", "iota", "random_normal", "random_uniform"),  # nothing goes in
+        *("blackman_window", "hamming_window", "hann_window", "mel_weight_matrix"),
+    },
+}
+
+
+def test_every_operation_has_cases_of_every_kind() -> None:
+    """But for those that are listed: the list can't rot."""
+    counts = count_kinds(CASES)
+    assert list(counts) == [op.name for op in OPERATIONS]
+    lacking: dict[str, set[str]] = {}
+    for op in OPERATIONS:
+        row = counts[op.name]
+        assert all(row[kind] for kind in ("cases", "offset", "calls")), op.name
+        if op.inputs:
+            assert all(row[kind] for kind in ("gaps", "negative", "stride 0")), op.name
+        for kind in ("widths", "empty", "NaN, inf"):
+            floats = set(op.dtypes) & {"float32"}
+            if not row[kind] and (floats or kind != "NaN, inf"):
+                lacking.setdefault(kind, set()).add(op.name)
+    assert lacking == LACKING
+
+
+def test_counts_of_kinds(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "--count", "--filter", "relu/float32/*"]) == 0
+    head, row = capsys.readouterr().out.splitlines()
+    assert head.split()[:3] == ["operation", "cases", "widths"]
+    assert row.split()[:2] == ["relu", str(count_kinds(CASES_OF_RELU)["relu"]["cases"])]
 
 
 def test_cases_are_the_same_each_time() -> None:
