@@ -136,7 +136,7 @@ def _spoil(array: Array) -> Array:
     """
     random = np.random.default_rng(array.size)
     odd = random.choice(np.array([np.nan, np.inf, -np.inf, 0.0, -0.0]), array.shape)
-    chosen = random.random(array.shape) < 1 / 8
+    chosen = np.asarray(random.random(array.shape) < 1 / 8)  # also of rank 0
     chosen.reshape(-1)[array.size // 2 : array.size // 2 + 1] = True
     return np.where(chosen, odd.astype(array.dtype), array)
 
