@@ -5,7 +5,10 @@
 
 #include "copies.h"
 
-static void destroy_context(wia__object_t *object) { free(object); }
+static void destroy_context(wia__object_t *object) {
+  wia__close_pool(((wia__context_t *)object)->pool);
+  free(object);
+}
 
 wia_status_t wia__context_device(const wia_context_t *handle, wia__device_t **out_device) {
   wia__context_t *context = NULL;
@@ -22,6 +25,11 @@ static wia_status_t create_context(wia_context_t **out_context, int32_t device_i
   if (status) return status;
   wia__context_t *context = calloc(1, sizeof *context);
   if (!context) return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no memory for a context");
+  status = wia__create_pool(device, &context->pool);
+  if (status) {
+    free(context);
+    return status;
+  }
   wia__init_object(&context->object, WIA__CONTEXT, destroy_context);
   context->device = device;
   void *handle = NULL;

@@ -32,10 +32,7 @@ static void end_transfer(wia__item_t *item, wia_status_t status, const wia__fail
   wia__transfer_t *t = (wia__transfer_t *)item;
   (void)status;
   (void)failure;
-  for (uint32_t i = 0; i < t->allocation_count; i++) {
-    wia__end_use(t->allocations[i]);
-    wia__release(&t->allocations[i]->object);
-  }
+  for (uint32_t i = 0; i < t->allocation_count; i++) wia__end_flight(t->allocations[i]);
   if (t->layout) wia__release(&t->layout->object);
   free(t);
 }
@@ -72,8 +69,7 @@ wia_status_t wia__make_transfer(const wia__transfer_t *t, const wia__device_t *d
   queued->allocation_count = 0;
   if (queued->layout) wia__retain(&queued->layout->object);
   for (uint32_t i = 0; i < t->allocation_count && !status; i++) {
-    if (wia__try_use(t->allocations[i])) {
-      wia__retain(&t->allocations[i]->object);
+    if (wia__begin_flight(t->allocations[i])) {
       queued->allocations[queued->allocation_count++] = t->allocations[i];
     } else {
       status = wia__fail(WIA_STATUS_INVALID_ARGUMENT, "the memory was freed by another thread");

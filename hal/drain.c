@@ -77,7 +77,7 @@ static wia_status_t list_queues(const wia__device_t *device, wia__mark_t **out_l
     pthread_mutex_unlock(&queue->mutex);
     if (gone) continue;
     wia__retain_queue(queue);
-    list[count++] = (wia__mark_t){queue, last};
+    list[count++] = (wia__mark_t){.queue = queue, .sequence = last};
   }
   pthread_mutex_unlock(&wia__queues_mutex);
   if (!list) return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no memory for a list of streams");

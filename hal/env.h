@@ -28,6 +28,12 @@
     "What is written to the log: level[,subsystem=level]... with the levels none, error, "         \
     "warning, "                                                                                    \
     "info and debug, for example warning,plan=debug.")                                             \
+  X(MEMORY_POOL, "WIA_MEMORY_POOL", "on", 0, 0,                                                    \
+    "Memory that contexts keep to give out again: on, off, or a comma-separated list of "          \
+    "limit=SIZE, "                                                                                 \
+    "the most that a context may have, and keep=SIZE, the most of it that may lie free (256M "     \
+    "unless "                                                                                      \
+    "set); sizes in bytes or with K, M or G.")                                                     \
   X(PLAN_CACHE_SIZE, "WIA_PLAN_CACHE_SIZE", "1024", 1, 1048576,                                    \
     "Prepared kernels that are kept per device.")                                                  \
   X(TRACE_FILE, "WIA_TRACE_FILE", "wia-trace-%p.json", 0, 0,                                       \

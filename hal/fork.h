@@ -26,6 +26,7 @@ void wia__fork_extensions(wia__fork_t stage);
 void wia__fork_customs(wia__fork_t stage);
 void wia__fork_supplies(wia__fork_t stage);
 void wia__fork_queues(wia__fork_t stage);
+void wia__fork_pools(wia__fork_t stage);
 void wia__fork_layouts(wia__fork_t stage);
 void wia__fork_addresses(wia__fork_t stage);
 void wia__fork_objects(wia__fork_t stage);

@@ -96,20 +96,31 @@ WIA_API wia_status_t wia_enqueue_host_function(wia_stream_t *stream, wia_host_fn
 
 typedef struct use_t {
   wia__item_t item;
-  wia__allocation_t *allocation; /* with a reference and a use */
+  wia__allocation_t *allocation;
 } use_t;
 
 static void end_use(wia__item_t *item, wia_status_t status, const wia__failure_t *failure) {
   use_t *use = (use_t *)item;
   (void)status;
   (void)failure;
-  wia__end_use(use->allocation);
-  wia__release(&use->allocation->object);
+  wia__end_flight(use->allocation);
   free(use);
 }
 
 static wia_status_t mark_use(wia__item_t *item, wia__queue_t *queue, uint64_t sequence) {
   return wia__mark(((use_t *)item)->allocation, queue, sequence);
+}
+
+wia_status_t wia__note_use(wia__allocation_t *allocation, wia__queue_t *queue) {
+  if (allocation->piece) return wia__mark(allocation, queue, wia__last_sequence(queue));
+  use_t *use = calloc(1, sizeof *use);
+  if (!use) return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no memory for queued work");
+  if (!wia__begin_flight(allocation)) {
+    free(use);
+    return wia__fail(WIA_STATUS_INVALID_ARGUMENT, "ptr was freed by another thread");
+  }
+  *use = (use_t){.item = {.end = end_use}, .allocation = allocation};
+  return wia__enqueue(queue, &use->item, mark_use);
 }
 
 static wia_status_t record_stream(void *ptr, wia_stream_t *stream) {
@@ -123,16 +134,7 @@ static wia_status_t record_stream(void *ptr, wia_stream_t *stream) {
                      allocation->device->name, wia__queue_device(queue)->name);
   bool captured = false;
   status = wia__capture_use(queue, allocation, &captured);
-  if (captured) return status;
-  use_t *use = calloc(1, sizeof *use);
-  if (!use) return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no memory for queued work");
-  if (!wia__try_use(allocation)) {
-    free(use);
-    return wia__fail(WIA_STATUS_INVALID_ARGUMENT, "ptr was freed by another thread");
-  }
-  wia__retain(&allocation->object);
-  *use = (use_t){.item = {.end = end_use}, .allocation = allocation};
-  return wia__enqueue(queue, &use->item, mark_use);
+  return captured ? status : wia__note_use(allocation, queue);
 }
 
 WIA_API wia_status_t wia_record_stream(void *ptr, wia_stream_t *stream) {

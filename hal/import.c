@@ -1,7 +1,7 @@
 /* import.c: the caller's host memory as memory of a device. */
 #include <stdlib.h>
 
-#include "memory.h"
+#include "memory_pool.h"
 
 wia_status_t wia__read_import(const wia_import_config_t *config, wia_import_config_t *out_config) {
   *out_config = (wia_import_config_t){0};
@@ -17,8 +17,8 @@ wia_status_t wia__read_import(const wia_import_config_t *config, wia_import_conf
 static wia_status_t refuse_overlap(const wia__device_t *device, uint64_t address, uint64_t size) {
   const wia__allocation_t *first = wia__find_allocation(address);
   return wia__fail(WIA_STATUS_ALREADY_EXISTS,
-                   "%#llx with %llu bytes can't be imported to %s: it overlaps live memory%s%s; "
-                   "free that first, or copy",
+                   "%#llx with %llu bytes can't be imported to %s: it overlaps memory that is live "
+                   "or kept in a pool%s%s; free that first, or copy",
                    (unsigned long long)address, (unsigned long long)size, device->name,
                    first ? " of " : "", first ? first->device->name : "");
 }
@@ -46,7 +46,7 @@ wia_status_t wia__import(wia__device_t *device, uint64_t address, uint64_t size,
   allocation->read_only = config->flags & WIA_IMPORT_READ_ONLY ? 1 : 0;
   allocation->release = config->release;
   allocation->release_context = config->context;
-  if (!wia__start_allocation(allocation)) {
+  if (wia__is_pooled(address, size) || !wia__start_allocation(allocation)) {
     free(allocation);
     return refuse_overlap(device, address, size);
   }

@@ -186,7 +186,7 @@ typedef struct launch_t {
   wia__allocation_t *scratch; /* of a submitted launch, and where it belongs */
   _Atomic(wia__allocation_t *) *scratch_place;
   wia_scalar_t scalars[WIA__MAX_SCALARS];
-  wia__tensor_t tensors[]; /* copies: their allocations with a use, which keeps them alive */
+  wia__tensor_t tensors[]; /* copies: their allocations in flight, which keeps them */
 } launch_t;
 
 /* Launches of few operands, which most are, use the same blocks over and over. */
@@ -254,7 +254,7 @@ static void end_launch(wia__item_t *item, wia_status_t status, const wia__failur
   give_scratch(launch->scratch, launch->scratch_place);
   const uint32_t count = launch->plan->input_count + launch->plan->output_count;
   for (uint32_t i = 0; i < count; i++) {
-    if (launch->tensors[i].allocation) wia__end_use(launch->tensors[i].allocation);
+    if (launch->tensors[i].allocation) wia__end_flight(launch->tensors[i].allocation);
   }
   wia__release(&launch->plan->object);
   free_launch(launch, count);
@@ -308,7 +308,7 @@ wia_status_t wia__make_launch(wia__plan_t *plan, const wia__tensor_t *const *ten
     copy->operand = tensors[i]->operand;
     copy->allocation = tensors[i]->allocation;
     if (!copy->allocation) continue;
-    if (status || !wia__try_use(copy->allocation)) {
+    if (status || !wia__begin_flight(copy->allocation)) {
       copy->allocation = NULL;
       status = wia__fail(WIA_STATUS_INVALID_HANDLE, "the memory of an operand was freed by another "
                                                     "thread");

@@ -32,7 +32,10 @@ wia_status_t wia__mark(wia__allocation_t *allocation, wia__queue_t *queue, uint6
       allocation->marks[i] = (wia__mark_t){.queue = queue, .sequence = captured};
       atomic_store_explicit(&allocation->pending, count + 1, memory_order_release);
     }
-    if (sequence > allocation->marks[i].sequence) allocation->marks[i].sequence = sequence;
+    if (sequence > allocation->marks[i].sequence) {
+      allocation->marks[i].sequence = sequence;
+      allocation->marks[i].inherited = false;
+    }
   }
   pthread_mutex_unlock(&allocation->mark_mutex);
   return status;
@@ -41,6 +44,25 @@ wia_status_t wia__mark(wia__allocation_t *allocation, wia__queue_t *queue, uint6
 bool wia__is_captured(const wia__mark_t *mark) {
   return mark->sequence & WIA__CAPTURED &&
          atomic_load(&mark->queue->capturing) == (mark->sequence & ~WIA__CAPTURED);
+}
+
+void wia__take_marks(wia__allocation_t *allocation, wia__mark_t **out_marks, uint32_t *out_count) {
+  pthread_mutex_lock(&allocation->mark_mutex);
+  wia__mark_t *marks = allocation->marks;
+  const uint32_t count = allocation->pending;
+  allocation->marks = NULL;
+  allocation->mark_capacity = 0;
+  atomic_store_explicit(&allocation->pending, 0, memory_order_release);
+  pthread_mutex_unlock(&allocation->mark_mutex);
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < count; i++) { /* what a capture noted has uses of its own */
+    if (marks[i].sequence & WIA__CAPTURED)
+      wia__release_queue(marks[i].queue);
+    else
+      marks[kept++] = marks[i];
+  }
+  *out_marks = marks;
+  *out_count = kept;
 }
 
 /* Takes any mark, with a reference to its queue. */
@@ -93,10 +115,15 @@ static wia_status_t await_mark(const wia__mark_t *mark) {
   return status;
 }
 
+wia_status_t wia__await_end(const wia__mark_t *mark) {
+  const wia_status_t status = await_mark(mark);
+  return wia__is_done(mark->queue, mark->sequence) ? WIA_STATUS_OK : status;
+}
+
 static wia_status_t wait_marks(wia__allocation_t *allocation) {
   wia_status_t status = WIA_STATUS_OK;
   for (wia__mark_t mark; !status && peek_mark(allocation, &mark);) {
-    status = await_mark(&mark);
+    status = mark.inherited ? wia__await_end(&mark) : await_mark(&mark);
     if (!status) drop_mark(allocation, &mark); /* a failure stays, for whoever asks next */
     wia__release_queue(mark.queue);
   }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "log.h"
+#include "memory_pool.h"
 #include "platform.h"
 #include "stream.h"
 #include "validate.h"
@@ -53,7 +54,7 @@ static void destroy_allocation(wia__object_t *object) {
   free(allocation);
 }
 
-static void give_back(wia__device_t *device, const wia_operand_t *memory, uint64_t size) {
+void wia__give_memory_back(wia__device_t *device, const wia_operand_t *memory, uint64_t size) {
   wia__lock_device(device);
   device->table->free(device->handle, memory);
   wia__unlock_device(device);
@@ -64,11 +65,14 @@ static void give_back(wia__device_t *device, const wia_operand_t *memory, uint64
 static void end_memory(wia__object_t *memory_end) {
   wia__allocation_t *allocation =
       (wia__allocation_t *)((char *)memory_end - offsetof(wia__allocation_t, memory_end));
-  if (allocation->kind != WIA_MEMORY_IMPORTED)
-    give_back(allocation->device, &allocation->memory, allocation->size);
+  if (allocation->piece)
+    wia__return_piece(allocation);
+  else if (allocation->kind != WIA_MEMORY_IMPORTED)
+    wia__give_memory_back(allocation->device, &allocation->memory, allocation->size);
   else if (allocation->release)
     allocation->release(allocation->release_context);
   count_given_back(allocation);
+  if (allocation->pool) wia__leave_pool(allocation);
   wia__release(&allocation->object);
 }
 
@@ -93,6 +97,22 @@ bool wia__try_use(wia__allocation_t *allocation) {
     if (atomic_compare_exchange_weak(&allocation->uses, &uses, uses + 1)) return true;
   }
   return false;
+}
+
+bool wia__begin_flight(wia__allocation_t *allocation) {
+  if (!allocation->piece) return wia__try_use(allocation);
+  /* whoever looked it up is in an epoch, and marks it before the end of that: only then are the marks
+   * taken off */
+  if (!atomic_load_explicit(&allocation->uses, memory_order_relaxed)) return false;
+  wia__retain(&allocation->object);
+  return true;
+}
+
+void wia__end_flight(wia__allocation_t *allocation) {
+  if (allocation->piece)
+    wia__release(&allocation->object);
+  else
+    wia__end_use(allocation);
 }
 
 /* Makes the address invalid; false if it already was. */
@@ -135,8 +155,8 @@ static wia_status_t call_driver(wia__device_t *device, int32_t kind, uint64_t si
                          (unsigned long long)counts.live_count);
 }
 
-static wia_status_t get_memory(wia__device_t *device, int32_t kind, uint64_t size,
-                               uint64_t alignment, wia_operand_t *out_memory) {
+wia_status_t wia__get_memory(wia__device_t *device, int32_t kind, uint64_t size, uint64_t alignment,
+                             bool urgent, wia_operand_t *out_memory) {
   wia__thread_t *self = wia__thread();
   wia__leave(self); /* so that what this thread retired can be given back on the way */
   wia_status_t status = call_driver(device, kind, size, alignment, out_memory);
@@ -145,6 +165,8 @@ static wia_status_t get_memory(wia__device_t *device, int32_t kind, uint64_t siz
     wia__collect();
     status = call_driver(device, kind, size, alignment, out_memory);
   }
+  if (status == WIA_STATUS_RESOURCE_EXHAUSTED && urgent && wia__trim_pools(device))
+    status = call_driver(device, kind, size, alignment, out_memory);
   if (wia__logs(WIA__LOG_MEMORY, WIA_LOG_DEBUG))
     wia__log(WIA__LOG_MEMORY, WIA_LOG_DEBUG, device->driver->name, "%llu bytes on %s: %s",
              (unsigned long long)size, device->name,
@@ -164,15 +186,16 @@ static wia_status_t get_memory(wia__device_t *device, int32_t kind, uint64_t siz
   out_memory->layout = NULL;
   if (out_memory->address && out_memory->address % alignment == 0) return WIA_STATUS_OK;
   const uint64_t address = out_memory->address;
-  give_back(device, out_memory, size);
+  wia__give_memory_back(device, out_memory, size);
   return wia__fail_with(WIA_STATUS_INTERNAL, device->driver->name, NULL,
                         "the driver of %s gave out address %#llx, which is not aligned to %llu "
                         "bytes: a defect of the driver",
                         device->name, (unsigned long long)address, (unsigned long long)alignment);
 }
 
-static wia_status_t check_config(const wia__device_t *device, const wia_memory_config_t *config,
-                                 int32_t *out_kind, uint64_t *out_alignment) {
+wia_status_t wia__check_memory_config(const wia__device_t *device,
+                                      const wia_memory_config_t *config, int32_t *out_kind,
+                                      uint64_t *out_alignment) {
   wia_memory_config_t ours = {0};
   const wia_status_t status =
       wia__read_struct(config, &ours, sizeof ours, sizeof ours, "WIA_MEMORY_CONFIG_INIT");
@@ -190,33 +213,47 @@ static wia_status_t check_config(const wia__device_t *device, const wia_memory_c
   return WIA_STATUS_OK;
 }
 
+static wia_status_t refuse_overlapping(const wia__device_t *device, uint64_t address,
+                                       uint64_t size) {
+  return wia__fail_with(WIA_STATUS_INTERNAL, device->driver->name, NULL,
+                        "the driver of %s gave out %#llx with %llu bytes, which overlaps memory "
+                        "that is in use: a defect of the driver",
+                        device->name, (unsigned long long)address, (unsigned long long)size);
+}
+
 wia_status_t wia__allocate(wia__device_t *device, uint64_t size, const wia_memory_config_t *config,
                            bool owned, wia__allocation_t **out_allocation) {
+  return wia__allocate_in(device, NULL, size, config, NULL, owned, out_allocation);
+}
+
+wia_status_t wia__allocate_in(wia__device_t *device, wia__memory_pool_t *pool, uint64_t size,
+                              const wia_memory_config_t *config, wia__queue_t *queue, bool owned,
+                              wia__allocation_t **out_allocation) {
   int32_t kind;
   uint64_t alignment;
-  wia_status_t status = check_config(device, config, &kind, &alignment);
+  wia_status_t status = wia__check_memory_config(device, config, &kind, &alignment);
   if (status) return status;
   if (size > INT64_MAX)
     return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "%llu bytes are more than any device has",
                      (unsigned long long)size);
   wia__allocation_t *allocation = calloc(1, sizeof *allocation);
   if (!allocation) return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no host memory is left");
-  status = get_memory(device, kind, size, alignment, &allocation->memory);
-  if (status) {
-    free(allocation);
-    return status;
-  }
   allocation->device = device;
   allocation->size = size;
   allocation->kind = kind;
   allocation->owned = owned;
+  if (pool)
+    status = wia__get_from_pool(pool, allocation, alignment, queue);
+  else
+    status = wia__get_memory(device, kind, size, alignment, true, &allocation->memory);
+  if (status) {
+    free(allocation);
+    return status;
+  }
   if (!wia__start_allocation(allocation)) { /* the memory is somebody's: it is not given back */
     const uint64_t address = allocation->memory.address;
     free(allocation);
-    return wia__fail_with(WIA_STATUS_INTERNAL, device->driver->name, NULL,
-                          "the driver of %s gave out %#llx with %llu bytes, which overlaps memory "
-                          "that is in use: a defect of the driver",
-                          device->name, (unsigned long long)address, (unsigned long long)size);
+    return refuse_overlapping(device, address, size);
   }
   *out_allocation = allocation;
   return WIA_STATUS_OK;
@@ -231,7 +268,7 @@ static wia_status_t allocate_memory(void **out_ptr, uint64_t size, int32_t devic
   if (size == 0) {
     int32_t kind;
     uint64_t alignment;
-    status = check_config(device, config, &kind, &alignment);
+    status = wia__check_memory_config(device, config, &kind, &alignment);
     if (!status) *out_ptr = NULL;
     return status;
   }
@@ -264,7 +301,13 @@ static wia_status_t refuse_address(uint64_t address, const char *argument) {
       (unsigned long long)address);
 }
 
-static wia_status_t free_memory(void *ptr) {
+/* stream NULL: at once. Else reuse is ordered behind what is on the stream now, seen or not. */
+static wia_status_t free_memory(void *ptr, wia_stream_t *stream) {
+  wia__queue_t *queue = NULL;
+  if (stream) {
+    const wia_status_t status = wia__resolve_stream(stream, &queue);
+    if (status) return status;
+  }
   if (!ptr) return WIA_STATUS_OK;
   const uint64_t address = (uint64_t)(uintptr_t)ptr;
   wia__allocation_t *allocation = wia__find_allocation(address);
@@ -277,13 +320,24 @@ static wia_status_t free_memory(void *ptr) {
   if (allocation->owned)
     return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
                      "%p is owned by a tensor; destroy the tensor instead", ptr);
+  if (queue && allocation->device != wia__queue_device(queue))
+    return wia__fail(WIA_STATUS_INVALID_ARGUMENT, "ptr is memory of %s and the stream of %s",
+                     allocation->device->name, wia__queue_device(queue)->name);
+  if (queue) {
+    const wia_status_t status = wia__note_use(allocation, queue);
+    if (status) return status;
+  }
   if (!invalidate(allocation))
     return wia__fail(WIA_STATUS_INVALID_ARGUMENT, "%p was freed by another thread", ptr);
   wia__end_use(allocation);
   return WIA_STATUS_OK;
 }
 
-WIA_API wia_status_t wia_free(void *ptr) { WIA__CALL(free_memory(ptr)); }
+WIA_API wia_status_t wia_free(void *ptr) { WIA__CALL(free_memory(ptr, NULL)); }
+
+WIA_API wia_status_t wia_free_async(void *ptr, wia_stream_t *stream) {
+  WIA__CALL(free_memory(ptr, stream));
+}
 
 void wia__free_memory(void) {
   for (wia__allocation_t *allocation; (allocation = wia__find_unowned());) {

@@ -5,12 +5,14 @@
 #include "device.h"
 #include "object.h"
 
-typedef struct wia__queue_t wia__queue_t; /* stream.h */
+typedef struct wia__queue_t wia__queue_t;             /* stream.h */
+typedef struct wia__memory_pool_t wia__memory_pool_t; /* memory_pool.h */
 
 /* Work in flight: everything up to sequence on queue may use the allocation. */
 typedef struct wia__mark_t {
   wia__queue_t *queue; /* holds a reference */
   uint64_t sequence;   /* WIA__CAPTURED and the id of a capture: of work that it has noted */
+  bool inherited;      /* from who had the memory before: waited for, but a failure is not ours */
 } wia__mark_t;
 #define WIA__CAPTURED (UINT64_C(1) << 63)
 
@@ -18,7 +20,8 @@ typedef struct wia__mark_t {
 bool wia__is_captured(const wia__mark_t *mark);
 
 /* The struct lives as long as it has references, the memory as long as it has uses: its owner, views
- * of it and work in flight. Tensors that borrow hold a reference and no use. */
+ * of it and work in flight. Tensors that borrow hold a reference and no use. Memory of a pool doesn't
+ * wait for work in flight: it goes back with its marks, and the pool sees to what may have it next. */
 typedef struct wia__allocation_t {
   wia__object_t object;
   wia__object_t memory_end; /* retired when the last use goes: gives the memory back */
@@ -30,6 +33,8 @@ typedef struct wia__allocation_t {
   int32_t kind;
   uint32_t owned;               /* 1: by a tensor, so wia_free() refuses it */
   uint32_t read_only;           /* 1: imported so */
+  wia__memory_pool_t *pool;     /* whose quota it counts in, with a reference; NULL: none's */
+  struct wia__piece_t *piece;   /* of the pool's heap; NULL: the driver's own allocation */
   struct wia__shadow_t *shadow; /* of the layer validate, under its mutex; NULL: none yet */
   wia_release_fn_t release;     /* of imported memory; NULL: nobody is told */
   void *release_context;
@@ -44,6 +49,20 @@ typedef struct wia__allocation_t {
 /* size is above 0. Gives a reference and a use to the caller. */
 wia_status_t wia__allocate(wia__device_t *device, uint64_t size, const wia_memory_config_t *config,
                            bool owned, wia__allocation_t **out_allocation);
+
+/* The same from a pool, for use in a queue; either may be NULL, and the caller has references to them. */
+wia_status_t wia__allocate_in(wia__device_t *device, wia__memory_pool_t *pool, uint64_t size,
+                              const wia_memory_config_t *config, wia__queue_t *queue, bool owned,
+                              wia__allocation_t **out_allocation);
+
+/* Memory from the driver: no allocation yet. Outside the epoch. urgent: when there is none, the device's
+ * pools give back what they keep. */
+wia_status_t wia__get_memory(wia__device_t *device, int32_t kind, uint64_t size, uint64_t alignment,
+                             bool urgent, wia_operand_t *out_memory);
+void wia__give_memory_back(wia__device_t *device, const wia_operand_t *memory, uint64_t size);
+wia_status_t wia__check_memory_config(const wia__device_t *device,
+                                      const wia_memory_config_t *config, int32_t *out_kind,
+                                      uint64_t *out_alignment);
 
 /* Puts a zeroed struct that has its device, memory, size and kind into use, with a reference and a use
  * for the caller. False, and nothing happened: the range overlaps a live allocation or overflows. */
@@ -68,6 +87,11 @@ static inline wia_status_t wia__check_writable(const wia__allocation_t *allocati
 bool wia__try_use(wia__allocation_t *allocation);
 void wia__end_use(wia__allocation_t *allocation);
 
+/* For queued work, from before it is marked until it has ended. False: the memory was freed. Memory of
+ * a pool gives a reference, and any other a use, which keeps it until then. */
+bool wia__begin_flight(wia__allocation_t *allocation);
+void wia__end_flight(wia__allocation_t *allocation);
+
 /* The live allocation that address lies in, or NULL. Good until wia__exit. */
 wia__allocation_t *wia__find_allocation(uint64_t address);
 
@@ -84,6 +108,14 @@ wia_status_t wia__mark(wia__allocation_t *allocation, wia__queue_t *queue, uint6
 static inline bool wia__is_pending(const wia__allocation_t *allocation) {
   return atomic_load_explicit(&allocation->pending, memory_order_acquire) != 0;
 }
+
+/* That unseen work which is on the queue now uses the allocation (function.c). */
+wia_status_t wia__note_use(wia__allocation_t *allocation, wia__queue_t *queue);
+/* Takes all marks off; each has a reference to its queue. */
+void wia__take_marks(wia__allocation_t *allocation, wia__mark_t **out_marks, uint32_t *out_count);
+/* Waits, outside the epoch, until that work has ended, well or not. Fails when this thread can't wait
+ * for it, or is interrupted. */
+wia_status_t wia__await_end(const wia__mark_t *mark);
 
 /* Waits for the work that is marked on allocations (NULL: none), outside the epoch. *out_waited says
  * whether there was any: then everything has to be looked up again. Fails with the error of work that

@@ -112,6 +112,7 @@ static void run_item(wia__queue_t *queue, wia__item_t *item) {
   queue->running = false;
   atomic_store_explicit(&queue->completed, sequence, memory_order_release);
   if (queue->waiters) pthread_cond_broadcast(&queue->done);
+  if (queue->watches) wia__call_watches(queue);
 }
 
 static void *work(void *argument) {
@@ -311,6 +312,47 @@ wia_status_t wia__enqueue(wia__queue_t *queue, wia__item_t *item, mark_fn_t mark
 
 bool wia__is_done(const wia__queue_t *queue, uint64_t sequence) {
   return atomic_load_explicit(&queue->completed, memory_order_acquire) >= sequence;
+}
+
+wia_status_t wia__watch_sequence(wia__queue_t *queue, uint64_t sequence,
+                                 void (*function)(void *context), void *context) {
+  wia__watch_t *watch = calloc(1, sizeof *watch);
+  if (!watch) return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no host memory is left");
+  *watch = (wia__watch_t){.sequence = sequence, .function = function, .context = context};
+  pthread_mutex_lock(&queue->mutex);
+  const bool done = wia__is_done(queue, sequence);
+  if (!done) {
+    watch->next = queue->watches;
+    queue->watches = watch;
+  }
+  pthread_mutex_unlock(&queue->mutex);
+  if (done) {
+    free(watch);
+    function(context);
+  }
+  return WIA_STATUS_OK;
+}
+
+void wia__call_watches(wia__queue_t *queue) {
+  wia__watch_t *due = NULL;
+  for (wia__watch_t **link = &queue->watches; *link;) {
+    wia__watch_t *watch = *link;
+    if (wia__is_done(queue, watch->sequence)) {
+      *link = watch->next;
+      watch->next = due;
+      due = watch;
+    } else {
+      link = &watch->next;
+    }
+  }
+  if (!due) return;
+  pthread_mutex_unlock(&queue->mutex);
+  for (wia__watch_t *next; due; due = next) {
+    next = due->next;
+    due->function(due->context);
+    free(due);
+  }
+  pthread_mutex_lock(&queue->mutex);
 }
 
 bool wia__await_sequence(wia__queue_t *queue, uint64_t sequence, int64_t deadline_ns) {

@@ -9,6 +9,13 @@
 #include "platform.h"
 #include "stream.h"
 
+typedef struct wia__watch_t {
+  uint64_t sequence;
+  void (*function)(void *context);
+  void *context;
+  struct wia__watch_t *next;
+} wia__watch_t;
+
 struct wia__queue_t {
   wia__object_t object;
   wia__device_t *device;
@@ -25,6 +32,7 @@ struct wia__queue_t {
   wia__failure_t failure; /* status OK: none */
   uint64_t failed_sequence;
   uint32_t waiters;
+  wia__watch_t *watches; /* called when an item has ended */
   bool idle;        /* the worker waits for an item */
   bool running;     /* an item is out of the queue */
   bool waiting;     /* that item waits, for a point or for the driver */
@@ -58,6 +66,9 @@ extern pthread_mutex_t wia__queues_mutex;
 extern wia__queue_t *wia__queues;
 extern bool wia__process_ending;  /* and then this stays */
 extern bool wia__queues_stopping; /* no new ones: the process or the library ends */
+
+/* Calls the watches that are due. Under the queue's mutex, which it gives up meanwhile. */
+void wia__call_watches(wia__queue_t *queue);
 
 /* Waits under the queue's mutex until the item of that sequence is done. False: the deadline passed.*/
 bool wia__await_sequence(wia__queue_t *queue, uint64_t sequence, int64_t deadline_ns);

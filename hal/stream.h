@@ -81,6 +81,10 @@ uint64_t wia__last_sequence(wia__queue_t *queue);
 /* OK, or its failure as the last error. */
 wia_status_t wia__queue_status(wia__queue_t *queue);
 bool wia__is_done(const wia__queue_t *queue, uint64_t sequence);
+/* Calls the function once the item of that sequence has ended, well or not: at once, or on the thread
+ * that ends it, which holds no lock. */
+wia_status_t wia__watch_sequence(wia__queue_t *queue, uint64_t sequence,
+                                 void (*function)(void *context), void *context);
 /* Waits, outside the epoch, until the item of that sequence is done. Fails with the failure of the
  * queue if that came at or before it. */
 wia_status_t wia__wait_sequence(wia__queue_t *queue, uint64_t sequence, int64_t timeout_ns);

@@ -64,6 +64,7 @@ static void complete(wia__queue_t *queue) {
     pthread_mutex_lock(&queue->mutex);
     atomic_store_explicit(&queue->completed, sequence, memory_order_release);
     if (queue->waiters) pthread_cond_broadcast(&queue->done);
+    if (queue->watches) wia__call_watches(queue);
   }
   atomic_store(&queue->completer, NULL);
   queue->completing = false;

@@ -56,16 +56,18 @@ static wia_status_t make_tensor(wia__device_t *device, wia__layout_t *layout,
 
 /* -- allocate ------------------------------------------------------------------------------------ */
 
-static wia_status_t allocate_tensor(wia_context_t *context, const int64_t *shape, uint32_t rank,
-                                    wia_dtype_t dtype, wia_tensor_t *out_tensor) {
+static wia_status_t allocate_tensor(wia_context_t *handle, const int64_t *shape, uint32_t rank,
+                                    wia_dtype_t dtype, wia_stream_t *stream,
+                                    wia_tensor_t *out_tensor) {
   if (!out_tensor) return wia__null("out_tensor");
-  wia__device_t *device = NULL;
+  wia__context_t *context = NULL;
   wia__layout_t *layout = NULL;
-  wia_status_t status = wia__context_device(context, &device);
+  wia_status_t status = wia__resolve(handle, WIA__CONTEXT, "context", &context);
   if (!status) status = wia__intern_layout(dtype, shape, NULL, rank, &layout);
   if (status) return status;
+  wia__device_t *device = context->device;
   wia__allocation_t *allocation = NULL;
-  if (layout->size) status = wia__allocate(device, layout->size, NULL, true, &allocation);
+  status = wia__allocate_for(context, layout->size, NULL, stream, true, &allocation);
   if (status) {
     wia__release(&layout->object);
     return status;
@@ -77,7 +79,13 @@ static wia_status_t allocate_tensor(wia_context_t *context, const int64_t *shape
 WIA_API wia_status_t wia_allocate_tensor(wia_context_t *context, const int64_t *shape,
                                          uint32_t rank, wia_dtype_t dtype,
                                          wia_tensor_t *out_tensor) {
-  WIA__CALL(allocate_tensor(context, shape, rank, dtype, out_tensor));
+  WIA__CALL(allocate_tensor(context, shape, rank, dtype, NULL, out_tensor));
+}
+
+WIA_API wia_status_t wia_allocate_tensor_async(wia_context_t *context, const int64_t *shape,
+                                               uint32_t rank, wia_dtype_t dtype,
+                                               wia_stream_t *stream, wia_tensor_t *out_tensor) {
+  WIA__CALL(allocate_tensor(context, shape, rank, dtype, stream, out_tensor));
 }
 
 /* -- wrap and view ------------------------------------------------------------------------------- */

@@ -33,6 +33,7 @@
 #include "wia/layout.h"
 #include "wia/log.h"
 #include "wia/memory.h"
+#include "wia/memory_pool.h"
 #include "wia/operation.h"
 #include "wia/ops.h"
 #include "wia/plan.h"

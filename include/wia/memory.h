@@ -90,6 +90,11 @@ WIA_API wia_status_t wia_import_memory(void *pointer, uint64_t size, int32_t dev
  * Errors: INVALID_ARGUMENT for an address that is not the start of a live allocation. */
 WIA_API wia_status_t wia_free(void *ptr);
 
+/* The same behind what is on a stream now, of work that the library doesn't see too: later calls have no
+ * use of the address, and the memory serves again where that is safe, in the same stream at once.
+ * stream NULL: wia_free(). Errors: also INVALID_ARGUMENT for a stream of another device. */
+WIA_API wia_status_t wia_free_async(void *ptr, wia_stream_t *stream);
+
 /* Copy size bytes. With a stream the copy is enqueued and host memory has to stay valid until it is
  * done; the stream's device has to be the one of the memory (of either one between devices).
  * Overlapping ranges are INVALID_ARGUMENT, size 0 does nothing.

@@ -35,6 +35,11 @@ WIA_API wia_status_t wia_allocate_tensor(wia_context_t *context, const int64_t *
                                          uint32_t rank, wia_dtype_t dtype,
                                          wia_tensor_t *out_tensor);
 
+/* The same on memory as wia_malloc_async() gives it for a stream, with its errors. */
+WIA_API wia_status_t wia_allocate_tensor_async(wia_context_t *context, const int64_t *shape,
+                                               uint32_t rank, wia_dtype_t dtype,
+                                               wia_stream_t *stream, wia_tensor_t *out_tensor);
+
 /* Makes a tensor over memory from wia_malloc(), which it borrows: after wia_free() of that memory
  * uses of the tensor are INVALID_HANDLE. strides are in elements; NULL: row-major.
  * Errors: INVALID_ARGUMENT when the range that shape and strides reach leaves the allocation, the
