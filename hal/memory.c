@@ -144,9 +144,6 @@ static wia_status_t call_driver(wia__device_t *device, int32_t kind, uint64_t si
     wia__drop_error(&error);
     return WIA_STATUS_OK;
   }
-  pthread_mutex_lock(&device->memory_mutex);
-  device->counts[kind].failed_count++;
-  pthread_mutex_unlock(&device->memory_mutex);
   const wia__memory_counts_t counts = counts_of(device, kind);
   return wia__take_error(&error, status, device->driver->name,
                          "%s can't allocate %llu bytes (%llu bytes in %llu allocations are live)",
@@ -171,6 +168,11 @@ wia_status_t wia__get_memory(wia__device_t *device, int32_t kind, uint64_t size,
     wia__log(WIA__LOG_MEMORY, WIA_LOG_DEBUG, device->driver->name, "%llu bytes on %s: %s",
              (unsigned long long)size, device->name,
              status ? wia_get_status_name(status) : "allocated");
+  if (status && urgent) {
+    pthread_mutex_lock(&device->memory_mutex);
+    device->counts[kind].failed_count++;
+    pthread_mutex_unlock(&device->memory_mutex);
+  }
   wia__rejoin(self);
   if (status) return status;
   if (device->flags & WIA_DEVICE_OPAQUE_MEMORY) {

@@ -296,7 +296,7 @@ static wia__piece_t *grow(wia__memory_pool_t *pool, uint64_t size, uint64_t alig
     segment_size = WIA__HEAP_LARGE_SEGMENT;
   wia__piece_t *piece = NULL;
   if (!urgent) piece = grow_by(pool, segment_size, size, alignment, false, out_status);
-  if (piece) return piece;
+  if (piece || (!urgent && segment_size == size)) return piece;
   return grow_by(pool, size, size, alignment, urgent, out_status);
 }
 

@@ -52,6 +52,7 @@ from wia._graph import Executable, Graph, GraphNode, GraphOperand
 from wia._group import Group, Value
 from wia._layer import EnabledLayer, LayerInfo, disable_layer, enable_layer, layers
 from wia._log import set_log_level
+from wia._memory_pool import MemoryStats
 from wia._plan import Plan
 from wia._profile import KernelTotal, Profile, ProfileEvent, annotate, profile
 from wia._registration import register_driver
@@ -93,6 +94,7 @@ __all__ = [
     "LinkInfo",
     "LoadRecord",
     "MemoryInfo",
+    "MemoryStats",
     "NotFoundError",
     "Op",
     "OutOfRangeError",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar, overload
 
-from wia import _device
+from wia import _device, _memory_pool
 from wia._attributes import find_operation, pack_attributes
 from wia._dlpack import SupportsDLPack, from_dlpack
 from wia._dtype import dtype_code
@@ -109,6 +109,36 @@ class Context(Resource, Operations):
     def stream(self, *, priority: int = 0) -> Stream:
         """A new stream on the context's device; lower priorities go first."""
         return Stream(self, priority=priority)
+
+    def memory_stats(self) -> _memory_pool.MemoryStats:
+        """Statistics of the memory that the context has of its device, in use and free."""
+        return _memory_pool.statistics(self)
+
+    def memory_summary(self) -> str:
+        """The statistics as a table to read."""
+        return _memory_pool.summary(self)
+
+    def reset_memory_peaks(self) -> None:
+        """Sets the peaks of the statistics to what is there now."""
+        check(lib.wia_reset_memory_peaks(self._handle))
+
+    def configure_memory(
+        self, *, pool: bool | None = None, limit: int | None = None, keep: int | None = None
+    ) -> None:
+        """Sets the bytes that the context may have at most, and that may lie free in its pool.
+
+        None is what the variable WIA_MEMORY_POOL says. Without a pool each tensor's memory comes
+        from the driver and goes back to it. keep=0 keeps nothing.
+        """
+        mode = 0 if pool is None else 1 if pool else 2
+        _memory_pool.configure(self, mode, limit or 0, keep or (0 if keep is None else 1))
+
+    def trim_memory(self, keep: int = 0) -> int:
+        """Gives free memory back to the device until at most keep bytes are free.
+
+        Memory that work in flight uses stays. Returns the bytes that went.
+        """
+        return _memory_pool.trim(self, keep)
 
     def synchronize(self, timeout: float | None = None) -> None:
         """Waits for all work enqueued so far on all streams of the device, of any context.

@@ -43,6 +43,28 @@ int main(int argc, char **argv) {
 
   TRY(wia_destroy_tensor(tensor));
   TRY(wia_free(memory));
+
+  /* [pool] */
+  wia_memory_pool_config_t config = WIA_MEMORY_POOL_CONFIG_INIT;
+  config.limit_size = UINT64_C(64) << 20;
+  TRY(wia_configure_memory_pool(context, &config));
+
+  wia_stream_t *stream;
+  void *block;
+  TRY(wia_create_stream(&stream, context));
+  for (uint32_t step = 0; step < 100; step++) {
+    TRY(wia_malloc_async(context, 4096, NULL, stream, &block));
+    TRY(wia_fill_memory(block, &one, sizeof(one), 4096, stream));
+    TRY(wia_free_async(block, stream)); /* the next step may have it at once */
+  }
+  TRY(wia_synchronize_stream(stream, WIA_TIMEOUT_INFINITE));
+  wia_memory_pool_info_t pool = WIA_MEMORY_POOL_INFO_INIT;
+  TRY(wia_get_memory_pool_info(context, &pool));
+  TRY(wia_trim_memory_pool(context, 0, NULL));
+  /* [pool end] */
+  printf("%d bytes in use, %s\n", (int)pool.used_size,
+         pool.hit_count > 90 || pool.mode == WIA_MEMORY_POOL_OFF ? "reused" : "not reused");
+  TRY(wia_destroy_stream(stream));
   TRY(wia_destroy_context(context));
   return 0;
 }

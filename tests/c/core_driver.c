@@ -326,7 +326,8 @@ static void behind_fork(void) { pthread_mutex_unlock(&memories_mutex); }
 void core_start(void) {
   check_counts();
   pthread_atfork(before_fork, behind_fork, behind_fork);
-  setenv("WIA_MEMORY_POOL", "off", 0); /* what is given back is looked for, with canaries behind it */
+  /* what is given back is looked for, with canaries behind it */
+  setenv("WIA_MEMORY_POOL", "off", 0);
   unsetenv("WIA_DRIVER_PATH");
   if (!CHECK_STATUS(core_register(), WIA_STATUS_OK)) exit(CHECK_DONE());
 }

@@ -346,7 +346,7 @@ static uint32_t next_random(uint64_t *seed) {
 
 /* Random sizes over four streams keep the reserve within a few times what was ever in use. */
 static void test_growth(void) {
-  enum { SLOTS = 32, ROUNDS = 20000 };
+  enum { SLOTS = 32, ROUNDS = 4000 };
   void *slots[SLOTS] = {NULL};
   wia_stream_t *streams[4];
   uint64_t seed = 1;

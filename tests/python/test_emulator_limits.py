@@ -67,6 +67,7 @@ def test_limit_with_work_in_flight(monkeypatch: pytest.MonkeyPatch) -> None:
             thread.start()
         for thread in threads:
             thread.join()
+        ctx.trim_memory()
         info = ctx.device.memory()
         assert info.peak_size <= MIB
         assert (info.free_size, info.live_size) == (MIB, 0)
