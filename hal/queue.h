@@ -33,14 +33,14 @@ struct wia__queue_t {
   uint64_t failed_sequence;
   uint32_t waiters;
   wia__watch_t *watches; /* called when an item has ended */
-  bool idle;        /* the worker waits for an item */
-  bool running;     /* an item is out of the queue */
-  bool waiting;     /* that item waits, for a point or for the driver */
-  uint64_t taken;   /* the sequence of the item that is out of the queue */
-  bool interrupted; /* the item that waits for a point is to end; set with a failure */
-  uint32_t resets;  /* that are going on: nothing new is taken */
-  bool closed;      /* the stream is destroyed: the worker ends when the queue is empty */
-  bool stopped;     /* the process ends */
+  bool idle;             /* the worker waits for an item */
+  bool running;          /* an item is out of the queue */
+  bool waiting;          /* that item waits, for a point or for the driver */
+  uint64_t taken;        /* the sequence of the item that is out of the queue */
+  bool interrupted;      /* the item that waits for a point is to end; set with a failure */
+  uint32_t resets;       /* that are going on: nothing new is taken */
+  bool closed;           /* the stream is destroyed: the worker ends when the queue is empty */
+  bool stopped;          /* the process ends */
   struct wia__capture_t *capture; /* capture.h; NULL: none */
   uint32_t branch;                /* of the capture */
   _Atomic uint64_t capturing;     /* its id; 0: none */
