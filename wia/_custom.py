@@ -141,7 +141,7 @@ def op(
     keyword-only parameters are attributes, with a default each: a bool, an integer, a float, or a
     tuple of up to 8 numbers; those in `scalars`, floats, may change from launch to launch.
     `infer` is a shape rule: the name of a family of the catalog ("same", "elementwise", "reduce"
-    ...), or a function that is called as infer(*inputs, **attributes) on TensorSpec (None for one
+    ...), or a function that is called as `infer(*inputs, **attributes)` on TensorSpec (None for one
     that is left out) and returns one TensorSpec, or a list. `dtypes` are those of the first input;
     the other inputs have that of the first, or one of their own in `input_dtypes`.
 
