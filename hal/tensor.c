@@ -6,6 +6,7 @@
 
 #include "context.h"
 #include "op.h"
+#include "stream.h"
 
 static void destroy_tensor(wia__object_t *object) {
   wia__tensor_t *tensor = (wia__tensor_t *)object;
@@ -61,8 +62,10 @@ static wia_status_t allocate_tensor(wia_context_t *handle, const int64_t *shape,
                                     wia_tensor_t *out_tensor) {
   if (!out_tensor) return wia__null("out_tensor");
   wia__context_t *context = NULL;
+  wia__queue_t *queue = NULL;
   wia__layout_t *layout = NULL;
   wia_status_t status = wia__resolve(handle, WIA__CONTEXT, "context", &context);
+  if (!status && stream) status = wia__resolve_stream(stream, &queue);
   if (!status) status = wia__intern_layout(dtype, shape, NULL, rank, &layout);
   if (status) return status;
   wia__device_t *device = context->device;
