@@ -296,25 +296,6 @@ wia_status_t wia__take_step(wia__timeline_t *timeline, const wia__step_t *step) 
   return status;
 }
 
-static uint64_t last_time(const wia__timeline_t *timeline) {
-  uint64_t time = actors[timeline->actor].last;
-  for (const wia__step_t *step = timeline->first; step; step = step->next) time = step->time;
-  return time;
-}
-
-void wia__order_timelines(wia__timeline_t *first, wia__timeline_t *second) {
-  wia__moment_t *moment = NULL;
-  if (!wia__find_moment(&moment, false)) {
-    wia__give_model_up();
-    return;
-  }
-  const wia__step_t record = {.kind = WIA__STEP_RECORD, .time = last_time(first), .moment = moment};
-  const wia__step_t wait = {.kind = WIA__STEP_WAIT, .time = last_time(second), .moment = moment};
-  (void)wia__take_step(first, &record);
-  (void)wia__take_step(second, &wait);
-  wia__drop_moment(moment);
-}
-
 /* -- the host ------------------------------------------------------------------------------------ */
 
 void wia__finish_moment(wia__moment_t *moment, bool failed) {

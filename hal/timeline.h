@@ -81,9 +81,6 @@ wia__moment_t *wia__find_moment(wia__moment_t **place, bool known);
 wia__moment_t *wia__current_moment(wia__moment_t *moment);
 void wia__drop_moment(wia__moment_t *moment);
 
-/* What `second` gets from now on is behind what `first` has. */
-void wia__order_timelines(wia__timeline_t *first, wia__timeline_t *second);
-
 /* Takes a step, whose arrays stay the caller's; its host clock is left out. Fails if a check below does,
  * and then nothing was taken. */
 wia_status_t wia__take_step(wia__timeline_t *timeline, const wia__step_t *step);

@@ -108,13 +108,6 @@ void wia__end_use_of(wia__uses_t *uses) {
   pthread_mutex_unlock(&wia__model_mutex);
 }
 
-void wia__validate_reuse(wia__allocation_t *allocation) {
-  pthread_mutex_lock(&wia__model_mutex);
-  if (allocation->shadow) wia__drop_shadow(allocation->shadow);
-  allocation->shadow = NULL;
-  pthread_mutex_unlock(&wia__model_mutex);
-}
-
 /* -- queues -------------------------------------------------------------------------------------- */
 
 wia_status_t wia__check_step(wia__timeline_t *timeline, const wia__step_t *step, bool held) {
@@ -216,13 +209,6 @@ wia_status_t wia__validate_item(wia__queue_t *queue, const wia__item_t *item, ui
   const wia_status_t status = take_item(queue, item, sequence, site);
   pthread_mutex_unlock(&wia__model_mutex);
   return status;
-}
-
-void wia__validate_order(wia__queue_t *before, wia__queue_t *after) {
-  pthread_mutex_lock(&wia__model_mutex);
-  wia__timeline_t *first = timeline_of(before), *second = timeline_of(after);
-  if (first && second) wia__order_timelines(first, second);
-  pthread_mutex_unlock(&wia__model_mutex);
 }
 
 void wia__validate_done(wia__queue_t *queue, uint64_t sequence) {

@@ -2,8 +2,7 @@
  * (wia__is_validating()), or for what it has left behind; without a mutex, unless it says so.
  *
  * Whoever puts work on a queue with wia__enqueue() has nothing to do but to list what the work uses, for a
- * new kind of item: list_uses() in validate.c. Waits and records are items of their own kinds. Whoever orders
- * work in another way says so with wia__validate_order(). */
+ * new kind of item: list_uses() in validate.c. Waits and records are items of their own kinds. */
 #ifndef WIA__VALIDATE_H
 #define WIA__VALIDATE_H
 
@@ -37,17 +36,11 @@ bool wia__works_for_host(void);
 wia_status_t wia__begin_use(wia__uses_t *uses);
 void wia__end_use_of(wia__uses_t *uses);
 
-/* Memory that was given back to a pool has a new owner, before whom all that was is over. */
-void wia__validate_reuse(wia__allocation_t *allocation);
-
 /* -- queues -------------------------------------------------------------------------------------- */
 
 /* Under the queue's mutex: an item that is about to be its last, from a site. Fails as wia__begin_use(). */
 wia_status_t wia__validate_item(wia__queue_t *queue, const wia__item_t *item, uint64_t sequence,
                                 wia__site_t site);
-/* What is enqueued on `after` from now on runs behind what is on `before` by now. Under any mutex but the
- * model's. */
-void wia__validate_order(wia__queue_t *before, wia__queue_t *after);
 
 /* The host has seen that all up to a sequence is done, or dropped. */
 void wia__validate_done(wia__queue_t *queue, uint64_t sequence);
