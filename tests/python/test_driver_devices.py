@@ -83,6 +83,7 @@ def test_memory_of_its_own() -> None:
         with pytest.raises(wia.ResourceExhaustedError, match="1 MiB"):
             ctx.empty(1 << 20)
         tensor.close()
+        ctx.trim_memory()
         assert memory.blocks == {}
 
 
