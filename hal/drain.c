@@ -46,6 +46,7 @@ wia_status_t wia__reset_queue(wia__queue_t *queue) {
   if (queue->native) status = wia__renew_stream(queue);
   if (!status) {
     wia__free_failure(&queue->failure);
+    atomic_store(&queue->failure_told, false);
     queue->failed_sequence = 0;
     queue->interrupted = false;
   }
@@ -132,7 +133,8 @@ wia_status_t wia__stop_streams(int64_t timeout_ns, const char *why) {
   for (wia__queue_t *queue; (queue = next_to_stop());) {
     pthread_mutex_lock(&queue->mutex);
     cancel(queue, why);
-    const bool mine = atomic_load(&queue->worker) == wia__thread(); /* exit() inside a function */
+    const wia__thread_t *self = wia__thread(); /* exit() inside a function */
+    const bool mine = atomic_load(&queue->worker) == self || atomic_load(&queue->completer) == self;
     in_time &= mine || wia__await_sequence(queue, queue->enqueued, deadline_ns);
     pthread_cond_signal(&queue->work);
     wia__unlock_queue(queue);

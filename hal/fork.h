@@ -29,6 +29,7 @@ void wia__fork_queues(wia__fork_t stage);
 void wia__fork_pools(wia__fork_t stage);
 void wia__fork_layouts(wia__fork_t stage);
 void wia__fork_addresses(wia__fork_t stage);
+void wia__fork_handles(wia__fork_t stage);
 void wia__fork_objects(wia__fork_t stage);
 void wia__fork_texts(wia__fork_t stage);
 void wia__fork_environment(wia__fork_t stage);

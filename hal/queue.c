@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "fork.h"
+#include "log.h"
 
 #include "capture.h"
 #include "finding.h"
@@ -18,8 +19,20 @@ static const char ENDING[] = "the process is ending, or the library is being shu
 
 /* -- life ---------------------------------------------------------------------------------------- */
 
+/* Nobody can ask for it any more. */
+static void warn_of_failure(const wia__queue_t *queue) {
+  const wia__failure_t *failure = &queue->failure;
+  if (!failure->status || failure->status == WIA_STATUS_CANCELLED || queue->failure_told) return;
+  wia__log(WIA__LOG_STREAM, WIA_LOG_WARNING, queue->device->driver->name,
+           "a stream of %s was destroyed with a failure that nobody asked for: %s: %s; "
+           "wia_synchronize_stream() tells of it",
+           queue->device->name, wia_get_status_name(failure->status),
+           failure->message ? failure->message : wia_get_status_text(failure->status));
+}
+
 static void destroy_queue(wia__object_t *object) {
   wia__queue_t *queue = (wia__queue_t *)object;
+  warn_of_failure(queue);
   if (queue->stream) wia__destroy_stream(queue);
   wia__end_timeline(queue->timeline);
   wia__free_failure(&queue->failure);
@@ -53,6 +66,11 @@ static void unlink_queue(wia__queue_t *queue) {
     wia__queues = queue->next_queue;
   if (queue->next_queue) queue->next_queue->previous_queue = queue->previous_queue;
   pthread_mutex_unlock(&wia__queues_mutex);
+}
+
+wia_status_t wia__tell_failure(wia__queue_t *queue) {
+  atomic_store(&queue->failure_told, true);
+  return wia__restore_failure(&queue->failure);
 }
 
 void wia__unlock_queue(wia__queue_t *queue) {
@@ -102,6 +120,7 @@ static void run_item(wia__queue_t *queue, wia__item_t *item) {
   if (!status && item->run) status = item->run(item);
   if (traced) wia__end_work();
   if (status && !known) wia__save_failure(&fresh);
+  wia__note_told(queue, item, status);
   item->end(item, status, status ? (known ? known : &fresh) : NULL);
   pthread_mutex_lock(&queue->mutex);
   if (fresh.status) { /* also if what comes later was cancelled meanwhile: this failed first */
@@ -239,7 +258,7 @@ static wia_status_t enter_layers(wia__queue_t *queue, wia__item_t *item, uint64_
 static wia_status_t check_open(wia__queue_t *queue) {
   wia_status_t status = queue->failure.status;
   if (status)
-    wia__restore_failure(&queue->failure);
+    wia__tell_failure(queue);
   else if (queue->closed)
     status = wia__fail(WIA_STATUS_INVALID_HANDLE, "the stream was destroyed by another thread");
   else if (queue->stopped)
@@ -384,7 +403,7 @@ wia_status_t wia__wait_sequence(wia__queue_t *queue, uint64_t sequence, int64_t 
   pthread_mutex_lock(&queue->mutex);
   const bool in_time = wia__await_sequence(queue, sequence, deadline_ns);
   if (queue->failure.status && queue->failed_sequence <= sequence)
-    status = wia__restore_failure(&queue->failure);
+    status = wia__tell_failure(queue);
   else if (!in_time)
     status = wia__fail(WIA_STATUS_DEADLINE_EXCEEDED, "the stream was not done after %lld ns",
                        (long long)timeout_ns);
@@ -406,7 +425,7 @@ uint64_t wia__last_sequence(wia__queue_t *queue) {
 wia_status_t wia__queue_status(wia__queue_t *queue) {
   pthread_mutex_lock(&queue->mutex);
   const wia_status_t status = queue->failure.status;
-  if (status) wia__restore_failure(&queue->failure);
+  if (status) wia__tell_failure(queue);
   pthread_mutex_unlock(&queue->mutex);
   return status;
 }

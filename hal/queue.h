@@ -57,6 +57,7 @@ struct wia__queue_t {
   uint64_t told;                               /* the last value that the driver told of */
   wia__item_t *flight, **flight_end;           /* handed on or passed by, and not ended yet */
   const char *cancel_reason, *cancel_function; /* of cancelling that is going on; else NULL */
+  _Atomic bool failure_told; /* somebody got the failure: a caller, a function, an event */
   _Atomic(wia__thread_t *) completer;
   wia__queue_t *previous_queue, *next_queue;
 };
@@ -91,6 +92,16 @@ static inline wia__item_t *wia__take_first(wia__queue_t *queue) {
   if (!queue->first) queue->last = &queue->first;
   return item;
 }
+
+/* Notes who learns of a failure when the item ends with it. */
+static inline void wia__note_told(wia__queue_t *queue, const wia__item_t *item,
+                                  wia_status_t status) {
+  if (status && (item->kind == WIA__ITEM_RECORD || item->kind == WIA_PROFILE_FUNCTION))
+    atomic_store(&queue->failure_told, true);
+}
+
+/* Its failure, which there is, as the last error; under the mutex. */
+wia_status_t wia__tell_failure(wia__queue_t *queue);
 
 /* Ends the mutex, and the queue's life among the others if it was the end of that too. */
 void wia__unlock_queue(wia__queue_t *queue);

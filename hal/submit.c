@@ -59,6 +59,7 @@ static void complete(wia__queue_t *queue) {
       wia__trace_submitted(item->kind, &item->origin, item->name ? item->name : item->what,
                            queue->device->id, queue->number, &queue->traced_ns);
     self->function = item->function;
+    wia__note_told(queue, item, failed ? queue->failure.status : WIA_STATUS_OK);
     item->end(item, failed ? queue->failure.status : WIA_STATUS_OK,
               failed ? &queue->failure : NULL);
     pthread_mutex_lock(&queue->mutex);

@@ -1,4 +1,5 @@
 /* Scenario 23, of C programs: a process ends with exit code 0, whatever is live, queued or running. */
+#include <signal.h>
 #include <time.h>
 
 #include "core_driver.h"
@@ -109,6 +110,80 @@ static void leave_stuck(void) {
   CHECK(core_await_gate(1));
 }
 
+/* -- every other way out, with work that runs and work that is queued ------------------------------- */
+
+static void start_busy(void) {
+  wia_stream_t *stream = start();
+  core.launch_delay_us = 50000;
+  CHECK_STATUS(wia_add(context, a, a, b, stream), WIA_STATUS_OK);
+  while (!core.running) usleep(1000);
+  for (uint32_t i = 0; i < 20; i++) CHECK_STATUS(wia_add(context, a, a, b, stream), WIA_STATUS_OK);
+}
+
+static void leave_quick(void) {
+  start_busy();
+  quick_exit(0);
+}
+
+static void leave_at_once(void) {
+  start_busy();
+  _exit(0);
+}
+
+static void *end_process(void *unused) {
+  (void)unused;
+  exit(0);
+}
+
+static void leave_from_thread(void) {
+  start_busy();
+  pthread_t thread;
+  CHECK(pthread_create(&thread, NULL, end_process, NULL) == 0);
+  pause();
+}
+
+static wia_status_t end_in_function(void *unused, wia_status_t status, wia_error_t *error) {
+  (void)unused, (void)status, (void)error;
+  exit(0);
+}
+
+static void leave_from_function(void) {
+  wia_stream_t *stream = start();
+  CHECK_STATUS(wia_enqueue_host_function(stream, end_in_function, NULL), WIA_STATUS_OK);
+  for (uint32_t i = 0; i < 20; i++)
+    (void)wia_add(context, a, a, b, stream); /* OK, or UNAVAILABLE by then */
+  pause();
+}
+
+static void end_on_event(void *unused, wia_status_t status) {
+  (void)unused, (void)status;
+  exit(0);
+}
+
+static void leave_from_event(void) {
+  wia_stream_t *stream = start();
+  wia_event_t *event = NULL;
+  CHECK_STATUS(wia_create_event(&event, context), WIA_STATUS_OK);
+  CHECK_STATUS(wia_call_on_event(event, end_on_event, NULL), WIA_STATUS_OK);
+  CHECK_STATUS(wia_record_event(event, stream), WIA_STATUS_OK);
+  pause();
+}
+
+/* By a signal, which nobody handles: at once, whatever is live. */
+static void check_signal(int number) {
+  fflush(NULL);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
+    start_busy();
+    raise(number);
+    _exit(0);
+  }
+  int status = 0;
+  CHECK(child > 0 && waitpid(child, &status, 0) == child);
+  CHECK(WIFSIGNALED(status) && WTERMSIG(status) == number);
+}
+
 int main(void) {
   for (uint32_t i = 0; i < 2; i++) { /* streams of the library's, and of the driver's */
     RUN_ALONE(leave_all);
@@ -117,6 +192,15 @@ int main(void) {
     RUN_ALONE(leave_running);
     RUN_ALONE(use_after_stop);
     RUN_ALONE(leave_thread_waiting);
+    RUN_ALONE(leave_quick);
+    RUN_ALONE(leave_at_once);
+    RUN_ALONE(leave_from_thread);
+    const int64_t begin_ns = now_ns();
+    RUN_ALONE(leave_from_function);
+    RUN_ALONE(leave_from_event);
+    CHECK(now_ns() - begin_ns < 8 * INT64_C(1000000000)); /* neither waits for itself */
+    check_signal(SIGTERM);
+    check_signal(SIGABRT);
     device = CORE_QUEUED;
   }
   const int64_t start_ns = now_ns();

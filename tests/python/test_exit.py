@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 from support import RunPython
 
@@ -104,6 +106,19 @@ import sys
 ctx.relu(x, stream=stream)
 sys.exit(0)
 """,
+    "at once": """
+import os
+for _ in range(50):
+    ctx.relu(x, out=x, stream=stream)
+os._exit(0)
+""",
+    "an exit in a thread, which ends that alone": """
+import sys
+def work():
+    ctx.relu(x, out=x, stream=stream)
+    sys.exit(3)
+threading.Thread(target=work).start()
+""",
 }
 
 
@@ -120,6 +135,13 @@ def test_endings(run_python: RunPython, ending: str) -> None:
         assert result.stdout == "late\n"
     if ending == "used after the gate is closed":
         assert result.stdout == "refused [1.0, 2.0]\n"
+
+
+def test_a_signal_that_ends_the_process(run_python: RunPython) -> None:
+    """SIGTERM, which Python leaves to the system: at once, with work in flight."""
+    code = "for _ in range(500): ctx.relu(x, out=x, stream=stream)\nimport os, signal\n"
+    result = run_python(SLOW + code + "os.kill(os.getpid(), signal.SIGTERM)\n", timeout=40)
+    assert (result.returncode, result.stderr) == (-signal.SIGTERM, "")
 
 
 def test_a_kernel_that_never_ends(run_python: RunPython) -> None:
