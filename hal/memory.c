@@ -127,7 +127,7 @@ static bool invalidate(wia__allocation_t *allocation) {
 void wia__end_use(wia__allocation_t *allocation) {
   if (atomic_fetch_sub_explicit(&allocation->uses, 1, memory_order_acq_rel) != 1) return;
   invalidate(allocation);
-  wia__retire(&allocation->memory_end); /* with the reference that the memory holds */
+  wia__release(&allocation->memory_end); /* with the reference that the memory holds */
 }
 
 /* -- allocate ------------------------------------------------------------------------------------ */

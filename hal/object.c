@@ -109,21 +109,33 @@ bool wia__try_retain(wia__object_t *object) {
   return false;
 }
 
-void wia__release(wia__object_t *object) {
-  if (!object) return;
-  const uint32_t before = atomic_fetch_sub_explicit(&object->references, 1, memory_order_acq_rel);
-  assert(before != 0);
-  if (before == 1) wia__retire(object);
-}
-
-void wia__retire(wia__object_t *object) {
-  wia__thread_t *self = wia__thread();
-  pthread_mutex_lock(&retired_mutex);
+/* Under retired_mutex. One that is on the list was looked up before, and given a reference afterwards. */
+static void retire(wia__object_t *object) {
+  const bool listed = object->retired_epoch != 0;
   object->retired_epoch = atomic_fetch_add(&wia__epoch, 1);
+  if (listed) return;
   object->next_retired = retired;
   retired = object;
   atomic_fetch_add_explicit(&wia__retired_count, 1, memory_order_relaxed);
+}
+
+/* The last reference goes under the mutex, so that whoever sees there an object without one sees the
+ * epoch of that moment too. */
+void wia__release(wia__object_t *object) {
+  if (!object) return;
+  uint32_t count = atomic_load_explicit(&object->references, memory_order_relaxed);
+  assert(count != 0);
+  while (count > 1) {
+    if (atomic_compare_exchange_weak_explicit(&object->references, &count, count - 1,
+                                              memory_order_acq_rel, memory_order_relaxed))
+      return;
+  }
+  wia__thread_t *self = wia__thread();
+  pthread_mutex_lock(&retired_mutex);
+  const bool last = atomic_fetch_sub_explicit(&object->references, 1, memory_order_acq_rel) == 1;
+  if (last) retire(object);
   pthread_mutex_unlock(&retired_mutex);
+  if (!last) return;
   if (self->deferring) {
     atomic_store_explicit(&left_over, 1, memory_order_relaxed);
     return;
@@ -144,7 +156,8 @@ static uint64_t oldest_epoch(void) {
   return oldest;
 }
 
-/* Takes those retired before every running call began off the list. */
+/* Takes those retired before every running call began off the list. One that such a call has given a
+ * reference meanwhile is only taken off: its last one brings it back. */
 static wia__object_t *take_reclaimable(void) {
   wia__object_t *ready = NULL;
   pthread_mutex_lock(&retired_mutex);
@@ -153,8 +166,11 @@ static wia__object_t *take_reclaimable(void) {
     wia__object_t *object = *link;
     if (object->retired_epoch < oldest) {
       *link = object->next_retired;
-      object->next_retired = ready;
-      ready = object;
+      object->retired_epoch = 0;
+      if (!atomic_load_explicit(&object->references, memory_order_acquire)) {
+        object->next_retired = ready;
+        ready = object;
+      }
       atomic_fetch_sub_explicit(&wia__retired_count, 1, memory_order_relaxed);
     } else {
       link = &object->next_retired;

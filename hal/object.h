@@ -35,7 +35,7 @@ typedef struct wia__object_t {
   uint32_t type;
   void (*destroy)(struct wia__object_t *object); /* frees it, releases what it holds */
   struct wia__object_t *next_retired;
-  uint64_t retired_epoch;
+  uint64_t retired_epoch; /* 0: not on the list of retired ones */
 } wia__object_t;
 
 enum { WIA__HIT_COUNTERS = 16 };
@@ -119,15 +119,14 @@ void wia__rejoin(wia__thread_t *self);
   return wia__status
 
 void wia__init_object(wia__object_t *object, wia__type_t type, void (*destroy)(wia__object_t *));
+/* Also of what was looked up in this epoch and has lost its last reference since. */
 static inline void wia__retain(wia__object_t *object) {
   atomic_fetch_add_explicit(&object->references, 1, memory_order_relaxed);
 }
 /* False if the last reference is already gone. */
 bool wia__try_retain(wia__object_t *object);
-/* NULL does nothing. The last one retires the object. */
+/* NULL does nothing. The last one retires the object: hands it to the collector. */
 void wia__release(wia__object_t *object);
-/* Hands an object without references to the collector. */
-void wia__retire(wia__object_t *object);
 
 /* Handles. Making one takes over a reference of the caller; closing it gives that one up. */
 wia_status_t wia__make_handle(wia__object_t *object, void **out_handle);
