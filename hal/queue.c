@@ -22,7 +22,10 @@ static const char ENDING[] = "the process is ending, or the library is being shu
 /* Nobody can ask for it any more. */
 static void warn_of_failure(const wia__queue_t *queue) {
   const wia__failure_t *failure = &queue->failure;
-  if (!failure->status || failure->status == WIA_STATUS_CANCELLED || queue->failure_told) return;
+  /* cancelled on purpose, or because the process or its interpreter ends */
+  const bool wanted =
+      failure->status == WIA_STATUS_CANCELLED || failure->status == WIA_STATUS_UNAVAILABLE;
+  if (!failure->status || wanted || queue->failure_told) return;
   wia__log(WIA__LOG_STREAM, WIA_LOG_WARNING, queue->device->driver->name,
            "a stream of %s was destroyed with a failure that nobody asked for: %s: %s; "
            "wia_synchronize_stream() tells of it",
