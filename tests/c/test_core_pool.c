@@ -367,7 +367,7 @@ static void test_growth(void) {
   }
   const wia_memory_pool_info_t info = info_of();
   CHECK(info.peak_reserved_size <= 4 * info.peak_used_size);
-  CHECK(info.hit_count > 10 * info.miss_count);
+  CHECK(info.hit_count > ROUNDS / 80 * info.miss_count);
   for (uint32_t i = 0; i < SLOTS; i++) release(slots[i], NULL);
   for (uint32_t i = 0; i < 4; i++) end_stream(streams[i]);
   CHECK(info_of().free_count == info_of().segment_count);

@@ -272,6 +272,8 @@ static wia_status_t fail_otherwise(void) {
     CHECK_STATUS(wia_wait_event(event, WIA_TIMEOUT_INFINITE), WIA_STATUS_DATA_LOSS);
     CHECK_STATUS(wia_add(context, a, a, b, stream), WIA_STATUS_DATA_LOSS);
     CHECK_STATUS(wia_softmax(context, a, b, NULL, NULL), WIA_STATUS_DATA_LOSS);
+  } else if (stream) { /* the kernel may still run, and reads what is set below */
+    (void)wia_synchronize_stream(stream, WIA_TIMEOUT_INFINITE);
   }
   END(wia_destroy_event, event);
   END(wia_destroy_stream, stream);

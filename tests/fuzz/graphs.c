@@ -28,7 +28,8 @@ static wia_status_t use(calls_thread_t *t, wia_executable_t *executable, wia_str
       status = wia_update_graph_tensor(executable, tensors[0], tensors[3], NULL);
       break;
     case 2:
-      status = wia_update_graph_memory(executable, address, (char *)address + 8, 8, NULL);
+      status = wia_update_graph_memory(executable, address, (void *)((uintptr_t)address + 8), 8,
+                                       NULL); /* any address, so it is no pointer to count from */
       break;
     default:
       status = wia_launch_graph(executable, fuzz_one_in(&t->random, 2) ? stream : NULL);
