@@ -110,7 +110,7 @@ int main(int count, char **arguments) {
     unsetenv("WIA_LAYERS");
     execv("/proc/self/exe", arguments);
   }
-  char folder[] = "/tmp/wia-layer-XXXXXX";
+  char folder[] = P_tmpdir "/wia-layer-XXXXXX";
   if (!mkdtemp(folder) || chdir(folder) != 0) return 1;
   setenv("WIA_TRACE_FILE", "trace.json", 1);
   core_start();

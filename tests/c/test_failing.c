@@ -208,7 +208,7 @@ static wia_status_t run_streams(void) {
 
 static wia_status_t run_profile(void) {
   wia_status_t status = WIA_STATUS_OK;
-  char path[] = "/tmp/wia-failing-XXXXXX";
+  char path[] = P_tmpdir "/wia-failing-XXXXXX";
   const int file = mkstemp(path);
   wia_profiling_config_t config = WIA_PROFILING_CONFIG_INIT;
   config.output_file = path;
