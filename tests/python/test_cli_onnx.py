@@ -216,6 +216,37 @@ def test_inspect_counts_without_computing(layers: str, capsys: pytest.CaptureFix
     assert re.search(r"VALUE +IS\np +float32\[5, 2\]\n", capsys.readouterr().out)
 
 
+def test_inspect_takes_sizes_by_the_names_of_the_model(
+    layers: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["inspect", layers, "--json", "--size", "n=1000"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["shapes"], found["sizes"]) == ({"x": [1000, 3]}, {"n": 1000})
+    assert found["flops"] == 2 * 2 * 3 * 1e3 + 2e3
+    assert main(["inspect", layers]) == 0
+    assert re.search(r"sizes +n = 1\n", capsys.readouterr().out)
+    assert main(["inspect", layers, "--size", "m=2"]) == 1
+    assert "The sizes m=2 were given; the names of" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["inspect", layers, "--size", "n"])
+    assert "expected NAME=N as batch=8" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--save", "--profile"])
+def test_what_cannot_be_written_is_told_before_the_run(
+    layers: str,
+    tmp_path: Path,
+    option: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("wia.onnx.load", None)
+    for path in (tmp_path / "none" / "out", tmp_path):
+        assert main(["run", layers, "--input", str(tmp_path / "x.npy"), option, str(path)]) == 1
+        assert str(path) in capsys.readouterr().err
+    assert {path.name for path in tmp_path.glob("*")} == {"layers.onnx", "x.npy"}
+
+
 def test_inspect_says_where_it_stopped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     m = model([node("Expand", ["x", "x"], "y", name="e")], {"x": [1]}, ["y"])
     m.graph.input[0].type.tensor_type.elem_type = TensorProto.INT64

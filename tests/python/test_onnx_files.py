@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +117,108 @@ def test_functions_that_call_themselves_are_refused() -> None:
     m.functions.append(helper.make_function("f", "F", ["x"], ["y"], [call], opsets))
     with pytest.raises(wia.onnx.ModelError, match=r"nested|recurs"):
         wia.onnx.load(m, device="reference").run([[1.0]])
+
+
+def _endless(body: list[Any], carried: Any, scanned: str = "") -> Any:
+    """A loop of 2^60 turns, whose body makes c' of c, and maybe gives a value for each turn."""
+    names = ["again", "d", *([scanned] if scanned else [])]
+    kinds = [TensorProto.BOOL, None, TensorProto.INT64]
+    graph = helper.make_graph(
+        [node("Identity", ["going"], "again"), *body],
+        "body",
+        [
+            helper.make_tensor_value_info("turn", TensorProto.INT64, []),
+            helper.make_tensor_value_info("going", TensorProto.BOOL, []),
+            helper.make_empty_tensor_value_info("c"),
+        ],
+        [
+            helper.make_empty_tensor_value_info(n)
+            if kind is None
+            else helper.make_tensor_value_info(n, kind, [])
+            for n, kind in zip(names, kinds, strict=False)
+        ],
+    )
+    made = ["y", *(["z"] if scanned else [])]
+    start = [node("Identity", [carried], "s")] if isinstance(carried, str) else [carried]
+    loop = node("Loop", ["limit", "", "s"], *made, body=graph)
+    return model(
+        [*start, loop], {}, made[-1:], {"limit": np.array(2**60)}, elem_type=TensorProto.INT64
+    )
+
+
+_TEXT = onnx.helper.make_tensor("t", TensorProto.STRING, [1], np.array(["ab"]))
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (
+            lambda: _endless(
+                [node("Identity", ["c"], "d")], node("Constant", [], "s", value_int=0), "turn"
+            ),
+            r"has kept \d+ bytes of outputs after \d+ turns",
+        ),
+        (
+            lambda: _endless(
+                [node("SequenceInsert", ["c", "turn"], "d")],
+                node("SequenceEmpty", [], "s", dtype=TensorProto.INT64),
+            ),
+            "the sequence has 300 elements",
+        ),
+        (
+            lambda: _endless(
+                [node("StringConcat", ["c", "c"], "d")], node("Constant", [], "s", value=_TEXT)
+            ),
+            "elements or letters were asked for",
+        ),
+        (
+            lambda: _endless(
+                [node("Concat", ["c", "c"], "d", axis=0)],
+                node("Constant", [], "s", value_ints=[1] * 8),
+            ),
+            r"Concat-13.*the memory of",
+        ),
+        (
+            lambda: model([node("Split", ["x"], "y", num_outputs=2**31)], {"x": [1]}, ["y"]),
+            "num_outputs is 2147483648; the node has 1 outputs",
+        ),
+        (
+            lambda: model([node("SplitToSequence", ["x"], "y")], {"x": [1]}, ["y"]),
+            "301 pieces were asked for",
+        ),
+    ],
+    ids=["outputs", "sequence", "letters", "elements", "split", "pieces"],
+)
+def test_models_that_ask_for_ever_more_are_stopped(
+    make: Any, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bounds are lower here, so that they are soon met; a sequence's is else 2^24."""
+    monkeypatch.setattr("wia.onnx._lower.flow._MOST_ITEMS", 300)
+    m = make()
+    m.graph.output[0].type.tensor_type.ClearField("shape")
+    with wia.onnx.load(m, device="reference") as session:
+        session._placer.memory = 2**20
+        with pytest.raises(wia.WiaError, match=text):
+            session.run([np.zeros(301, np.float32)] if session.inputs else [])
+
+
+def test_a_loop_without_an_end_ends_with_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    m = _endless([node("Identity", ["c"], "d")], node("Constant", [], "s", value_int=0))
+    session = wia.onnx.load(m, device="reference")
+    turns = []
+
+    def interrupt(proto: Any) -> Any:
+        turns.append(proto)
+        if len(turns) == 100:
+            signal.raise_signal(signal.SIGINT)
+        return usual(proto)
+
+    usual = session._runtime.placer.put
+    monkeypatch.setattr(session._runtime.placer, "put", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        session.run()
+    assert len(turns) == 100
+    session.close()
 
 
 def test_a_fuzzer_gets_clear_errors() -> None:

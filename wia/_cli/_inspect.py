@@ -37,6 +37,14 @@ def add_parser(commands: Commands, debug: argparse.ArgumentParser) -> None:
         help="the shape of an input; sizes that the model leaves open are 1",
     )
     parser.add_argument(
+        "--size",
+        action="append",
+        default=[],
+        type=_size,
+        metavar="NAME=N",
+        help="the size of a dimension that the model has by this name, in all inputs",
+    )
+    parser.add_argument(
         "--values", action="store_true", help="also dtype and shape of what each node gives"
     )
     add_json(parser)
@@ -55,10 +63,17 @@ def _shape(text: str) -> tuple[str, tuple[int, ...]]:
         ) from None
 
 
+def _size(text: str) -> tuple[str, int]:
+    name, equals, size = text.rpartition("=")
+    if not equals or not size.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} was given; expected NAME=N as batch=8")
+    return name, int(size)
+
+
 def _run(options: argparse.Namespace) -> int:
     from wia import onnx
 
-    found = onnx.inspect(options.model, dict(options.shape))
+    found = onnx.inspect(options.model, dict(options.shape), sizes=dict(options.size))
     if options.json:
         values = found._asdict()
         for side in ("inputs", "outputs"):
@@ -81,8 +96,10 @@ def _run(options: argparse.Namespace) -> int:
             taken = found.shapes.get(info.name)
             shown = f", taken as [{', '.join(map(str, taken))}]" if taken else ""
             fields[f"{side} {info.name}"] = (
-                f"{info.dtype or 'sequence or optional'}[{sizes}]{shown}"
+                f"{info.dtype or 'sequence, map or optional'}[{sizes}]{shown}"
             )
+    if found.sizes:
+        fields["sizes"] = ", ".join(f"{name} = {size}" for name, size in found.sizes.items())
     if found.missing:
         fields["missing"] = ", ".join(found.missing)
     if found.stopped:

@@ -13,7 +13,7 @@ from typing import Any
 import wia
 from wia._cli._output import Commands, add_json, print_fields, print_json
 from wia._cli._run_inputs import add_options, read_inputs, read_labels
-from wia._cli._run_outputs import print_outputs, save, summarize
+from wia._cli._run_outputs import check_writable, print_outputs, save, summarize
 from wia._cli._run_profile import print_profile, summarize_profile
 
 __all__ = ["add_parser"]
@@ -73,6 +73,9 @@ def _positive(text: str) -> int:
 def _run(options: argparse.Namespace) -> int:
     from wia import onnx
 
+    # What can't be written is told before the model runs, which may take long.
+    for path in (options.save, options.profile):
+        check_writable(path)
     labels = read_labels(options.labels)
     top = options.top or (_TOP if labels else 0)
     report = wia.profile(options.profile) if options.profile else None

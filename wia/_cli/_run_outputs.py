@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,10 +15,23 @@ from wia._errors import InvalidArgumentError
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["print_outputs", "save", "summarize"]
+__all__ = ["check_writable", "print_outputs", "save", "summarize"]
 
 _FEW = 5
 _ROWS = 8
+
+
+def check_writable(path: str | None) -> None:
+    """Raises OSError where a file couldn't be written: its folder is tried with another one."""
+    if not path or (os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)):
+        return
+    try:
+        if os.path.isdir(path):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        with tempfile.TemporaryFile(dir=os.path.dirname(path) or "."):
+            pass
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, path) from None
 
 
 def save(path: str, results: Mapping[str, Any]) -> None:

@@ -105,6 +105,8 @@ def _type_of(value: Value) -> bytes | None:
 
     if value is None:
         return bytes(TypeProto().SerializeToString())
+    if isinstance(value, dict):
+        return None
     if isinstance(value, list):
         inner = _type_of(value[0]) if value else None
         if inner is None:

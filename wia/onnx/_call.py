@@ -166,6 +166,16 @@ class Call:
         """A tensor for an array that was computed on the host."""
         return self._runtime.placer.put(array)
 
+    def kept(self, make: Callable[[], Any], *key: object) -> Any:
+        """What is made of nothing but attributes: made in the first run that asks for this key."""
+        return self._runtime.kept(self.node, make, key)
+
+    def once(self, make: Callable[[], np.ndarray[Any, Any]], *key: object) -> Tensor:
+        """A tensor for an array that is made as kept() says."""
+        placer = self._runtime.placer
+        tensor: Tensor = self.kept(lambda: placer.keep(placer.put(make())), *key)
+        return tensor
+
     def cast(self, tensor: Tensor, dtype: Any) -> Tensor:
         """The tensor in another dtype."""
         if tensor.dtype == dtype:
@@ -179,6 +189,11 @@ class Call:
     def draw_seed(self) -> float:
         """A new seed for random numbers, of a node that doesn't say one."""
         return float(random.getrandbits(31))
+
+    @property
+    def memory(self) -> int:
+        """Bytes that all values together can't exceed."""
+        return self._runtime.placer.memory
 
     # -- graphs -----------------------------------------------------------------------------------
 

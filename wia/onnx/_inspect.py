@@ -36,12 +36,12 @@ class Inspection(NamedTuple):
     """What a model is and needs for inputs of certain shapes.
 
     ``operators`` are ONNX's, those of graphs in nodes too; ``missing`` those that have neither a
-    lowering nor a body. ``operations`` are the catalog's, by name and dtype. ``flops`` and
-    ``bytes`` are those of one run; ``peak_size`` what values take at once at most, beside the
-    parameters. ``devices`` has the operations, of all, that each device has kernels for.
-    ``stopped`` says why the numbers are those of a part of the model only, where what follows
-    depends on values. ``values`` has dtype and shape of what the nodes of the main graph
-    give, by name, in their order, up to there.
+    lowering nor a body. ``sizes`` are those that names of dimensions were taken as. ``operations``
+    are the catalog's, by name and dtype. ``flops`` and ``moved_size`` are those of one run;
+    ``peak_size`` what values take at once at most, beside the parameters. ``devices`` has the
+    operations, of all, that each device has kernels for. ``stopped`` says why the numbers are those
+    of a part of the model only, where what follows depends on values. ``values`` has dtype and
+    shape of what the nodes of the main graph give, by name, in their order, up to there.
     """
 
     name: str
@@ -50,6 +50,7 @@ class Inspection(NamedTuple):
     inputs: tuple[InputInfo, ...]
     outputs: tuple[InputInfo, ...]
     shapes: Mapping[str, tuple[int, ...]]
+    sizes: Mapping[str, int]
     nodes: int
     operators: Mapping[str, int]
     missing: tuple[str, ...]
@@ -64,17 +65,24 @@ class Inspection(NamedTuple):
     values: Mapping[str, str]
 
 
-def inspect(source: Any, shapes: Mapping[str, Sequence[int]] | None = None) -> Inspection:
-    """Tells what a model is and needs. Sizes that neither it nor shapes says count as 1.
+def inspect(
+    source: Any,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    *,
+    sizes: Mapping[str, int] | None = None,
+) -> Inspection:
+    """Tells what a model is and needs, for shapes of inputs by name, and sizes of named dimensions.
 
-    Takes what wia.onnx.load() takes, and raises what it raises.
+    Sizes that are nowhere said count as 1. Takes what wia.onnx.load() takes, and raises what it
+    raises.
     """
     model = read_model(source)
     constants = list(_constants(model))
     operators = Counter(node.operator.rpartition("-")[0] for node in _nodes(model))
     given = [i for i in model.proto.graph.input if i.name not in model.graph.constants]
     inputs = tuple(describe_value(item) for item in given)
-    chosen = {info.name: _choose_shape(info, shapes or {}) for info in inputs}
+    named = _choose_sizes(model.name, inputs, sizes or {})
+    chosen = {info.name: _choose_shape(info, shapes or {}, named) for info in inputs}
     unknown = [name for name in shapes or {} if name not in chosen]
     if unknown:
         raise InvalidArgumentError(
@@ -95,6 +103,7 @@ def inspect(source: Any, shapes: Mapping[str, Sequence[int]] | None = None) -> I
         inputs=inputs,
         outputs=tuple(describe_value(item) for item in model.proto.graph.output),
         shapes=chosen,
+        sizes=named,
         nodes=operators.total(),
         operators=dict(sorted(operators.items())),
         missing=_missing(model),
@@ -196,7 +205,7 @@ def _run(
         elif info.dtype:
             values[info.name] = runtime.placer.device.empty(shapes[info.name], info.dtype)
         else:
-            return f"input {info.name!r} is a sequence or an optional"
+            return f"input {info.name!r} is a sequence, a map or an optional"
     try:
         runtime.run(model.graph, values)
     except wia.WiaError as error:
@@ -204,10 +213,27 @@ def _run(
     return ""
 
 
-def _choose_shape(info: InputInfo, shapes: Mapping[str, Sequence[int]]) -> tuple[int, ...]:
+def _choose_sizes(
+    model: str, inputs: Sequence[InputInfo], sizes: Mapping[str, int]
+) -> dict[str, int]:
+    names = [s for info in inputs for s in info.shape or () if isinstance(s, str) and s != "?"]
+    unknown = [name for name in sizes if name not in names]
+    if unknown or any(size < 0 for size in sizes.values()):
+        given = ", ".join(f"{name}={size}" for name, size in sizes.items())
+        raise InvalidArgumentError(
+            f"The sizes {given} were given; the names of {model} are "
+            f"{', '.join(dict.fromkeys(names)) or 'none'}, and sizes are 0 or more."
+        )
+    return {name: sizes.get(name, _FREE_SIZE) for name in names}
+
+
+def _choose_shape(
+    info: InputInfo, shapes: Mapping[str, Sequence[int]], sizes: Mapping[str, int]
+) -> tuple[int, ...]:
     if info.name in shapes:
         return tuple(shapes[info.name])
-    return tuple(size if isinstance(size, int) else _FREE_SIZE for size in info.shape or ())
+    shape = info.shape or ()
+    return tuple(s if isinstance(s, int) else sizes.get(s, _FREE_SIZE) for s in shape)
 
 
 def _graphs(graph: Graph) -> list[Graph]:

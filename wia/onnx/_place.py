@@ -45,7 +45,8 @@ class Placer:
         self.small = self._own or device
         self.strict = strict
         # Devices that don't say how much memory they have get a bound too.
-        self._limit = device.device.total_memory_size or _UNKNOWN_MEMORY
+        self.memory = device.device.total_memory_size or _UNKNOWN_MEMORY
+        """Bytes of the device, the most that values can take."""
         self.places: Counter[str] = Counter()
         """Operations since they were last cleared, by place."""
         self.operations: Counter[str] = Counter()
@@ -156,10 +157,10 @@ class Placer:
     def _check_size(self, name: str, shape: tuple[int, ...], code: int) -> None:
         """Raises ResourceExhaustedError for what no device could hold, before memory is taken."""
         size = math.prod(shape) * BITS[code] // 8
-        if size > self._limit:
+        if size > self.memory:
             raise ResourceExhaustedError(
                 f"the operation {name} would give {NAMES[code]}{list(shape)}, {size} bytes; the "
-                f"memory of {self.device.device.name} has {self._limit}"
+                f"memory of {self.device.device.name} has {self.memory}"
             )
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from wia._errors import WiaError
+from wia._errors import ResourceExhaustedError, WiaError
 from wia._native import lib
 from wia.onnx._bodies import Bodies
 from wia.onnx._call import Call
@@ -68,6 +68,7 @@ class Runtime:
         self._scopes: list[Scope] = []
         self._attributes: list[Mapping[str, Any]] = [{}]
         self._constants: dict[int, dict[str, Value]] = {}
+        self._kept: dict[Node, dict[object, Any]] = {}
         self._number = 0
         """Of the node of the main graph that runs now, from 1 on."""
 
@@ -102,6 +103,15 @@ class Runtime:
             found = {name: self._constant(array) for name, array in graph.constants.items()}
             self._constants[id(graph)] = found
         return found
+
+    def kept(self, node: Node, make: Callable[[], Any], key: object) -> Any:
+        """What was made for a node; each time anew where attributes are those of a function."""
+        if any(isinstance(value, Reference) for value in node.attributes.values()):
+            return make()
+        found = self._kept.setdefault(node, {})
+        if key not in found:
+            found[key] = make()
+        return found[key]
 
     def _constant(self, array: Any) -> Value:
         return array if array.dtype == object else self.placer.keep(self.placer.put(array))
@@ -158,6 +168,8 @@ class Runtime:
             named = rename(error, f"{node} with inputs ({given})")
             named.in_node = True  # type: ignore[attr-defined]
             raise named from error
+        except MemoryError:
+            raise ResourceExhaustedError(f"{node}: the host has not enough memory") from None
         except Exception as error:  # a fault of WIA's own
             error.add_note(f"in {node} of the model")
             raise

@@ -15,7 +15,7 @@ from wia._tensor import Tensor
 from wia.onnx._load import Model, read_model
 from wia.onnx._place import DEVICE, HOST, REFERENCE, SHAPES, Placer
 from wia.onnx._run import NodeRecord, Runtime
-from wia.onnx._values import Value, describe, is_text, texts
+from wia.onnx._values import Value, describe, is_text, take_map, texts
 
 __all__ = ["InputInfo", "Placement", "Session", "describe_value", "load"]
 
@@ -23,7 +23,7 @@ __all__ = ["InputInfo", "Placement", "Session", "describe_value", "load"]
 class InputInfo(NamedTuple):
     """What a model says about an input or output.
 
-    ``dtype`` is the name of one, "string", or "" for a sequence or an optional; sizes that aren't
+    ``dtype`` is the name of one, "string", or "" for a sequence, map or optional; sizes that aren't
     fixed are texts, "?" without a name. ``shape`` is None where the model says nothing.
     """
 
@@ -67,6 +67,7 @@ class Session:
         )
         self._defaulted = tuple(describe_value(i) for i in model.proto.graph.input if i.name in own)
         self._outputs = tuple(describe_value(item) for item in model.proto.graph.output)
+        self._types = {item.name: item.type for item in model.proto.graph.input}
 
     @property
     def device(self) -> Device:
@@ -95,11 +96,11 @@ class Session:
         *,
         keep: bool = False,
     ) -> dict[str, Any]:
-        """The outputs by name: numpy arrays, lists of them for sequences, None for no value.
+        """The outputs by name: numpy arrays, lists for sequences, dicts for maps, None for nothing.
 
         Inputs are given by name or in their order, as arrays, tensors of any device, lists for
-        sequences, or numpy arrays of strings. With keep=True tensors stay on the device, as
-        wia.Tensor, which may share memory with the model: don't write to them.
+        sequences, dicts for maps, or numpy arrays of strings. With keep=True tensors stay on the
+        device, as wia.Tensor, which may share memory with the model: don't write to them.
         """
         context = self._open()
         graph = self._model.graph
@@ -190,6 +191,15 @@ class Session:
     def _take(self, context: Context, info: InputInfo, value: Any) -> Value:
         import numpy as np
 
+        if isinstance(value, Mapping):
+            kind = self._types[info.name]
+            while kind.WhichOneof("value") in ("sequence_type", "optional_type"):
+                kind = getattr(kind, kind.WhichOneof("value")).elem_type
+            if kind.HasField("map_type"):
+                return take_map(value, kind.map_type)
+            raise ArgumentTypeError(
+                f"Input {info.name!r} was given as a map; expected {_say(info)}."
+            )
         if value is None or isinstance(value, list | tuple):
             if info.dtype:
                 value = np.asarray(value, object if info.dtype == "string" else info.dtype)
@@ -260,7 +270,7 @@ def describe_value(item: Any) -> InputInfo:
 
 def _say(info: InputInfo) -> str:
     sizes = "" if info.shape is None else f"[{', '.join(map(str, info.shape))}]"
-    return f"{info.name}: {info.dtype or 'a sequence or optional'}{sizes}"
+    return f"{info.name}: {info.dtype or 'a sequence, map or optional'}{sizes}"
 
 
 def _to_host(value: Value) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from wia._tensor import Tensor
@@ -20,11 +20,13 @@ __all__ = [
     "describe",
     "is_text",
     "load_tensor",
+    "take_map",
     "texts",
 ]
 
-Value: TypeAlias = "Tensor | np.ndarray[Any, Any] | list[Any] | None"
-"""Strings are numpy arrays of objects, sequences lists, an optional without a value is None."""
+Value: TypeAlias = "Tensor | np.ndarray[Any, Any] | list[Any] | dict[Any, Any] | None"
+"""Strings are numpy arrays of objects, sequences lists, maps dicts, an optional without a value is
+None."""
 
 _MAX_RANK = 64
 """Of arrays of numpy, which strings are in; operations have a bound of their own."""
@@ -100,10 +102,30 @@ def load_tensor(proto: Any, folder: str = "") -> np.ndarray[Any, Any]:
     return array
 
 
+def take_map(value: Mapping[Any, Any], kind: Any) -> dict[Any, Any]:
+    """A map whose keys and values have the dtypes of a TypeProto.Map."""
+    import numpy as np
+    from onnx import TensorProto, helper
+
+    def convert(items: Iterable[Any], code: int) -> list[Any]:
+        if code == TensorProto.STRING:
+            return list(texts(list(items)))
+        return list(np.array(list(items), helper.tensor_dtype_to_np_dtype(code)))
+
+    try:
+        keys = [key if isinstance(key, str) else int(key) for key in convert(value, kind.key_type)]
+        items = convert(value.values(), kind.value_type.tensor_type.elem_type)
+    except (KeyError, ValueError, TypeError, OverflowError) as error:
+        raise ModelError(f"a map can't be taken: {error}") from None
+    return dict(zip(keys, items, strict=True))
+
+
 def describe(value: object) -> str:
     """Dtype and shape for messages."""
     if isinstance(value, list):
         return f"sequence of {len(value)}" + (f" {describe(value[0])}" if value else "")
+    if isinstance(value, dict):
+        return f"map of {len(value)}"
     if value is None:
         return "nothing"
     name = "string" if is_text(value) else getattr(value, "dtype", type(value).__name__)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from wia._errors import ResourceExhaustedError
 from wia._tensor import Tensor
 from wia.onnx._errors import ModelError
 from wia.onnx._lower.moves import concat_tensors, pick, split_value
@@ -14,6 +15,11 @@ from wia.onnx._values import Value, check_axis
 if TYPE_CHECKING:
     from wia.onnx._call import Call, Result
     from wia.onnx._graph import Graph
+
+_OVERHEAD = 1024
+"""Bytes that a tensor takes at least, here and in the library, rounded up."""
+_MOST_ITEMS = 2**24
+"""Of a sequence: one that a loop makes longer takes memory that no tensor accounts for."""
 
 __all__ = [
     "concat_from_sequence",
@@ -54,17 +60,30 @@ def loop(call: Call) -> Result:
     going = call.value(1) is None or bool(call.item(1))
     carried = list(call.inputs[2:])
     columns: list[list[Value]] = [[] for _ in body.outputs[1 + len(carried) :]]
-    turn = 0
+    turn, kept = 0, 0
     while going and (limit is None or turn < limit):
         number = call.put(np.array(turn, np.int64))
         condition, *rest = call.run_graph(body, number, call.put(np.array(going)), *carried)
         carried, given = rest[: len(carried)], rest[len(carried) :]
         for column, value in zip(columns, given, strict=True):
             column.append(value)
+            kept += _size(value)
+        if kept > call.memory:
+            raise ResourceExhaustedError(
+                f"the loop has kept {kept} bytes of outputs after {turn + 1} turns; the memory of "
+                f"the device has {call.memory}"
+            )
         going = not isinstance(condition, Tensor) or bool(call.number(condition))
         turn += 1
     names = body.outputs[1 + len(carried) :]
     return (*carried, *(_stack(call, c, 0, body, n) for c, n in zip(columns, names, strict=True)))
+
+
+def _size(value: Value) -> int:
+    """The bytes that a value keeps, with what a small one takes beside its elements."""
+    if isinstance(value, list):
+        return _OVERHEAD * (1 + len(value))
+    return _OVERHEAD + int(getattr(value, "nbytes", 0))
 
 
 def _stack(call: Call, values: list[Value], axis: int, body: Graph, name: str) -> Value:
@@ -218,6 +237,8 @@ def sequence_at(call: Call) -> Result:
 def sequence_insert(call: Call) -> Result:
     """SequenceInsert: before the position, at the end without one."""
     items = _sequence(call)
+    if len(items) >= _MOST_ITEMS:
+        raise ResourceExhaustedError(f"the sequence has {len(items)} elements; no more are taken")
     at = len(items) if call.value(2) is None else _position(call, 2, len(items), len(items))
     return ([*items[:at], call.value(1), *items[at:]],)
 
@@ -246,6 +267,7 @@ def split_to_sequence(call: Call) -> Result:
     axis = check_axis(call.attribute("axis", 0), len(shape))
     total = shape[axis]
     if call.value(1) is None:
+        _check_pieces(total)
         pieces = split_value(call, data, axis, (1,) * total)
         if call.attribute("keepdims", 1):
             return (pieces,)
@@ -254,8 +276,16 @@ def split_to_sequence(call: Call) -> Result:
     sizes = [int(item) for item in given.reshape(-1)]
     if given.ndim == 0:
         each = max(sizes[0], 1)
+        _check_pieces(math.ceil(total / each))
         sizes = [min(each, total - i * each) for i in range(math.ceil(total / each))]
     return (split_value(call, data, axis, sizes),)
+
+
+def _check_pieces(count: int) -> None:
+    if count > _MOST_ITEMS:
+        raise ResourceExhaustedError(
+            f"{count} pieces were asked for; at most {_MOST_ITEMS} are made"
+        )
 
 
 def concat_from_sequence(call: Call) -> Result:

@@ -171,8 +171,12 @@ def split(call: Call) -> Result:
     sizes = call.axes("split")
     if sizes is None:
         count = call.attribute("num_outputs", len(call.node.outputs))
+        if not 1 <= count <= len(call.node.outputs):
+            raise ModelError(
+                f"num_outputs is {count}; the node has {len(call.node.outputs)} outputs"
+            )
         total = shape_of(data)[axis]
-        each = -(-total // max(count, 1))
+        each = -(-total // count)
         sizes = tuple(max(0, min(each, total - i * each)) for i in range(count))
     return tuple(split_value(call, data, axis, sizes))
 

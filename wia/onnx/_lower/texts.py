@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from wia._errors import ResourceExhaustedError
 from wia.onnx._errors import ModelError, UnsupportedError
-from wia.onnx._values import broadcast_shapes, is_text
+from wia.onnx._values import broadcast_shapes, check_size, is_text
 from wia.onnx._values import texts as make_texts
 
 if TYPE_CHECKING:
@@ -20,11 +22,17 @@ __all__ = [
     "concat",
     "equal",
     "normalize",
+    "parse_number",
     "regex_full_match",
     "split",
     "tf_idf",
     "where_texts",
+    "write_number",
 ]
+
+
+_MOST_TEXT = 2**28
+"""Strings of a tensor, letters of all, or numbers made of them, at a time."""
 
 
 def _text(call: Call, index: int) -> np.ndarray[Any, Any]:
@@ -42,6 +50,7 @@ def _map(function: Callable[..., object], *arrays: Any, dtype: Any = object) -> 
     shape: tuple[int, ...] = ()
     for array in arrays:
         shape = broadcast_shapes(shape, array.shape)
+    _check_texts(math.prod(shape))
     together = [np.broadcast_to(array, shape) for array in arrays]
     flat = [function(*items) for items in zip(*(a.reshape(-1) for a in together), strict=True)]
     made = np.empty(len(flat), dtype)
@@ -75,7 +84,7 @@ def cast_texts(call: Call, to: int) -> Result:
 
     source = call.value(0)
     if to == TensorProto.STRING:
-        return source if is_text(source) else _map(_write, call.host(0))
+        return source if is_text(source) else _map(write_number, call.host(0))
     dtype = helper.tensor_dtype_to_np_dtype(to)
     try:
         if dtype.kind in "iu":
@@ -90,7 +99,19 @@ def _read_int(text: str) -> int:
     return int(text, 0) if text.strip().lower().lstrip("+-").isalnum() else int(float(text))
 
 
-def _write(item: Any) -> str:
+def parse_number(item: Any, dtype: Any) -> Any:
+    """A number, or a text that is one, for an array of a dtype. Raises ModelError if it is none."""
+    import numpy as np
+
+    try:
+        number = float(item) if dtype.kind == "f" or not isinstance(item, str) else _read_int(item)
+        return dtype.type(number if dtype.kind == "f" else np.int64(int(number)))
+    except (ValueError, OverflowError) as error:
+        raise ModelError(f"{item!r} is no {dtype}: {error}") from None
+
+
+def write_number(item: Any) -> str:
+    """The shortest text that reads back as the number, as ONNX's Cast writes it."""
     import numpy as np
 
     if isinstance(item, np.bool_ | bool):
@@ -102,13 +123,24 @@ def _write(item: Any) -> str:
         names = {"nan": "NaN", "inf": "INF", "-inf": "-INF"}
         return names.get(text, text)
     if hasattr(item, "__float__"):
-        return _write(np.float32(float(item)))
+        return write_number(np.float32(float(item)))
     raise UnsupportedError(f"{type(item).__name__} has no text")
+
+
+def _check_texts(size: int) -> None:
+    """Raises ResourceExhaustedError for strings that no tensor's size keeps within bounds."""
+    if size > _MOST_TEXT:
+        raise ResourceExhaustedError(
+            f"{size} elements or letters were asked for; at most {_MOST_TEXT} are made"
+        )
 
 
 def concat(call: Call) -> Result:
     """StringConcat: pairs that broadcast."""
-    result: np.ndarray[Any, Any] = _map(lambda a, b: a + b, _text(call, 0), _text(call, 1))
+    a, b = _text(call, 0), _text(call, 1)
+    longest = [max(map(len, side.reshape(-1)), default=0) for side in (a, b)]
+    _check_texts(sum(longest) * math.prod(broadcast_shapes(a.shape, b.shape)))
+    result: np.ndarray[Any, Any] = _map(lambda one, other: one + other, a, b)
     return result
 
 
@@ -171,6 +203,9 @@ def tf_idf(call: Call) -> Result:
     if not 1 <= source.ndim <= 2:
         raise ModelError(f"the input has {source.ndim} dimensions; expected 1 or 2")
     rows = (source if source.ndim == 2 else source[None]).tolist()
+    if not places or min(places) < 0:
+        raise ModelError("ngram_indexes is empty, or has a number below 0")
+    _check_texts(check_size((len(rows), max(places) + 1), 4, "the result"))
     result = np.zeros((len(rows), max(places) + 1), np.float32)
     for row, items in enumerate(rows):
         for found in _grams(items, least, most, skips):
@@ -187,7 +222,7 @@ def tf_idf(call: Call) -> Result:
 
 def _grams(items: list[Any], least: int, most: int, skips: int) -> Iterator[tuple[Any, ...]]:
     """Every n-gram of these lengths whose items stand 1 to skips + 1 places apart."""
-    for length in range(least, most + 1):
-        for step in range(1, skips + 2 if length > 1 else 2):
+    for length in range(max(least, 1), min(most, len(items)) + 1):
+        for step in range(1, min(skips + 1, len(items)) + 1 if length > 1 else 2):
             for begin in range(len(items) - step * (length - 1)):
                 yield tuple(items[begin : begin + step * length : step][:length])
