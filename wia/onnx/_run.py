@@ -21,6 +21,12 @@ from wia.onnx._values import Value, describe
 __all__ = ["NodeRecord", "Runtime", "Scope"]
 
 _MAX_DEPTH = 50
+_NO_LOWERING = "WIA has no lowering for this operator"
+_HINTS = {
+    "com.microsoft": ", which onnxruntime's optimisers write: take the model as it was exported, "
+    "or save it with graph_optimization_level = ORT_ENABLE_BASIC or less"
+}
+"""By domain: what to do where an operator isn't there."""
 
 
 class Scope:
@@ -183,7 +189,7 @@ class Runtime:
     def _compute(self, node: Node, inputs: list[Value]) -> Sequence[Value]:
         attributes = self._resolve(node)
         lowering = find_lowering(node)
-        refusal = UnsupportedError("WIA has no lowering for this operator")
+        refusal = UnsupportedError(_NO_LOWERING + _HINTS.get(node.domain, ""))
         if lowering is not None:
             try:
                 result = lowering(Call(self, node, inputs, attributes))

@@ -150,6 +150,7 @@ TABLE: Mapping[tuple[str, str], Lowering] = {
     ("", "Mish"): unary("mish"),
     ("", "Mod"): elementwise.modulo,
     ("", "Mul"): binary("mul"),
+    ("", "Multinomial"): chance.multinomial,
     ("", "Neg"): unary("neg"),
     ("", "NonMaxSuppression"): images.non_max_suppression,
     ("", "NonZero"): picks.nonzero,
@@ -196,9 +197,7 @@ TABLE: Mapping[tuple[str, str], Lowering] = {
     ("", "Scatter"): picks.scatter_elements,
     ("", "ScatterElements"): picks.scatter_elements,
     ("", "ScatterND"): picks.scatter_nd,
-    ("", "Selu"): with_factors(
-        "selu", alpha=1.67326319217681884765625, gamma=1.05070102214813232421875
-    ),
+    ("", "Selu"): elementwise.selu,
     ("", "SequenceAt"): flow.sequence_at,
     ("", "SequenceConstruct"): flow.sequence_construct,
     ("", "SequenceEmpty"): flow.sequence_empty,

@@ -10,7 +10,7 @@ from wia.onnx._errors import ModelError
 if TYPE_CHECKING:
     from wia.onnx._call import Call, Lowering, Result
 
-__all__ = ["bernoulli", "random"]
+__all__ = ["bernoulli", "multinomial", "random"]
 
 _FACTORS = {
     "random_uniform": {"low": ("low", 0.0), "high": ("high", 1.0)},
@@ -40,6 +40,21 @@ def random(name: str, *, like: bool) -> Lowering:
         return call.op(name, shape=shape, dtype=dtype, seed=_seed(call), **factors)
 
     return lower
+
+
+def multinomial(call: Call) -> Result:
+    """Multinomial: the input has logarithms of weights, the operation takes weights."""
+    import numpy as np
+
+    logs = call.tensor(0)
+    if logs.ndim != 2 or not logs.shape[1]:
+        raise ModelError(f"the input has the shape {list(logs.shape)}; expected [rows, classes]")
+    x = logs if logs.dtype == np.float64 else call.cast(logs, np.dtype(np.float32))
+    weights = call.op("exp", call.op("sub", x, call.op("reduce_max", x, axes=(1,), keepdims=1)))
+    drawn = call.op(
+        "multinomial", weights, count=call.attribute("sample_size", 1), seed=_seed(call)
+    )
+    return call.cast(drawn, call.dtype("dtype", np.dtype(np.int32)))
 
 
 def bernoulli(call: Call) -> Result:

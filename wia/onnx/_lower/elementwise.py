@@ -30,6 +30,7 @@ __all__ = [
     "modulo",
     "power",
     "prelu",
+    "selu",
     "swish",
     "unary",
     "where",
@@ -89,6 +90,15 @@ def with_factors(name: str, **defaults: float) -> Lowering:
     return lower
 
 
+def selu(call: Call) -> Result:
+    """Selu; before opset 6 the factors were written with fewer digits."""
+    alpha, gamma = (
+        (1.6732, 1.0507) if call.version < 6 else (1.6732631921768188, 1.0507010221481323)
+    )
+    factors = {"alpha": call.attribute("alpha", alpha), "gamma": call.attribute("gamma", gamma)}
+    return call.op("selu", call.tensor(0), **factors)
+
+
 def absolute(call: Call) -> Result:
     """Abs; unsigned numbers are as they should be."""
     x = call.tensor(0)
@@ -99,7 +109,8 @@ def power(call: Call) -> Result:
     """Pow: the result has the dtype of the base."""
     import numpy as np
 
-    base, exponent = call.tensor(0), call.tensor(1)
+    base = call.tensor(0)
+    exponent = _align(call, base, call.tensor(1))
     if base.dtype.kind in "iu" and exponent.dtype.kind not in "iu":
         wide = np.dtype(np.float64)
         return call.cast(
@@ -155,6 +166,8 @@ def cast(call: Call) -> Result:
     to = call.required("to")
     if to == TensorProto.STRING or is_text(call.value(0)):
         return cast_texts(call, to)
+    if isinstance(to, str):  # before opset 6
+        to = call.attributes["to"] = dict(TensorProto.DataType.items()).get(to, 0)
     return convert(call, call.tensor(0), call.dtype("to"))
 
 

@@ -30,8 +30,10 @@ def resize(call: Call) -> Result:
     mode = call.attribute("mode", "nearest")
     values: dict[str, Any] = {"mode": "linear" if mode == "bilinear" else mode}
     if call.version < 11:
-        scales = call.attribute("scales")
-        given = call.host(1).reshape(-1) if scales is None else scales
+        given = call.attribute("scales")
+        if "height_scale" in call.attributes:  # opset 1
+            given = (1.0, 1.0, *(call.required(f"{side}_scale") for side in ("height", "width")))
+        given = call.host(1).reshape(-1) if given is None else given
         # As it was done before there was a choice.
         values.update(coordinates="asymmetric", nearest_mode="floor", scales=_floats(given))
         return call.op("resize", x, **values)
