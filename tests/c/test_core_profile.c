@@ -112,11 +112,12 @@ static void test_call(void) {
 /* A stream has a row of its own, its kernels the ids of the calls that put them there. */
 static void run_stream(uint32_t device) {
   wia_context_t *context = core_context(device);
-  wia_tensor_t a = core_tensor(context, 4, 1), out = core_tensor(context, 4, 0);
+  wia_tensor_t a = core_tensor(context, 4, 1);
+  wia_tensor_t outs[] = {core_tensor(context, 4, 0), core_tensor(context, 4, 0)};
   wia_stream_t *streams[2];
   for (int i = 0; i < 2; i++) CHECK_STATUS(wia_create_stream(&streams[i], context), WIA_STATUS_OK);
   wia_profiling_session_t *session = start(context, 0);
-  for (int i = 0; i < 4; i++) add_on(context, a, out, streams[i & 1]);
+  for (int i = 0; i < 4; i++) add_on(context, a, outs[i & 1], streams[i & 1]);
   for (int i = 0; i < 2; i++) CHECK_STATUS(wia_synchronize_stream(streams[i], -1), WIA_STATUS_OK);
   seen_t seen = stop(session);
   CHECK(count(&seen, WIA_PROFILE_KERNEL, "add") == 4);
@@ -136,9 +137,11 @@ static void run_stream(uint32_t device) {
   }
   CHECK(rows[0] && rows[1] && rows[0] != rows[1] && rows[0] == rows[2] && rows[1] == rows[3]);
   drop(&seen);
-  for (int i = 0; i < 2; i++) wia_destroy_stream(streams[i]);
+  for (int i = 0; i < 2; i++) {
+    wia_destroy_stream(streams[i]);
+    core_destroy(outs[i]);
+  }
   core_destroy(a);
-  core_destroy(out);
   wia_destroy_context(context);
 }
 
