@@ -14,6 +14,15 @@ typedef struct event_t {
   bool recorded; /* the current point belongs to a recording; else the first one takes it over */
 } event_t;
 
+/* A recording on its way into a stream. */
+typedef struct record_t {
+  wia__recording_t recording;
+  event_t *event;            /* good until it is installed */
+  bool installed;            /* the event stands for it */
+  wia__point_t *replaced;    /* what it stood for before; let go of under no lock, since whoever */
+  wia__captured_t *captured; /* waits is told then */
+} record_t;
+
 static const char NO_MEMORY[] = "no memory for an event";
 
 static void destroy_event(wia__object_t *object) {
@@ -87,33 +96,65 @@ static wia_status_t get_point(wia_event_t *handle, wia__point_t **out_point, boo
   return captured ? refuse_captured() : WIA_STATUS_OK;
 }
 
-/* Gives the event a fresh point, or the first one its recording. The caller gets a reference. */
-static wia__point_t *next_point(event_t *event) {
-  wia__point_t *fresh = wia__create_point();
-  if (!fresh) return NULL;
+/* The point of the event's next recording, with a reference: a fresh one, or the first one's. */
+static wia__point_t *prepare_point(event_t *event) {
+  wia__point_t *point = wia__create_point();
+  if (!point) return NULL;
   pthread_mutex_lock(&event->mutex);
-  wia__point_t *unused = fresh;
-  wia__captured_t *captured = swap_captured(event, NULL);
-  if (event->recorded) {
-    unused = event->current;
-    event->current = fresh;
+  wia__point_t *unused = NULL;
+  if (!event->recorded) {
+    unused = point;
+    point = event->current;
+    wia__retain_point(point);
   }
-  event->recorded = true;
-  wia__point_t *point = event->current;
-  wia__retain_point(point);
   pthread_mutex_unlock(&event->mutex);
   wia__release_point(unused);
-  wia__release_captured(captured);
   return point;
 }
 
+/* From here on the event stands for that recording. */
+static void install_point(record_t *record) {
+  event_t *event = record->event;
+  wia__point_t **point = &record->recording.point;
+  pthread_mutex_lock(&event->mutex);
+  record->captured = swap_captured(event, NULL);
+  if (event->current != *point && event->recorded) {
+    record->replaced = event->current;
+    event->current = *point;
+    wia__retain_point(*point);
+  } else if (event->current != *point) { /* reset meanwhile, and somebody may wait for that one */
+    record->replaced = *point;
+    *point = event->current;
+    wia__retain_point(*point);
+  }
+  event->recorded = true;
+  pthread_mutex_unlock(&event->mutex);
+  record->installed = true;
+}
+
+static void finish_record(record_t *record, const wia__failure_t *failure) {
+  if (!record->installed) install_point(record);
+  wia__finish_point(record->recording.point, failure);
+  wia__release_point(record->recording.point);
+  wia__release_point(record->replaced);
+  wia__release_captured(record->captured);
+}
+
+/* Under the mutex of the queue: who sees the recording lies behind it, so that no two streams can come
+ * to wait for each other. */
+static wia_status_t mark_record(wia__item_t *item, wia__queue_t *queue, uint64_t sequence) {
+  (void)queue;
+  (void)sequence;
+  install_point((record_t *)item);
+  return WIA_STATUS_OK;
+}
+
 static void end_record(wia__item_t *item, wia_status_t status, const wia__failure_t *failure) {
-  wia__recording_t *record = (wia__recording_t *)item;
+  record_t *record = (record_t *)item;
   wia__failure_t refused = {0};
   if (status && !failure) wia__save_failure(&refused); /* refused by the queue just now */
-  wia__finish_point(record->point, status ? (failure ? failure : &refused) : NULL);
+  finish_record(record, status ? (failure ? failure : &refused) : NULL);
   wia__free_failure(&refused);
-  wia__release_point(record->point);
   free(record);
 }
 
@@ -133,19 +174,21 @@ static wia_status_t record_event(wia_event_t *handle, wia_stream_t *stream) {
     wia__release_captured(captured);
     return WIA_STATUS_OK;
   }
-  wia__recording_t *record = calloc(1, sizeof *record);
-  if (!record || !(record->point = next_point(event))) {
-    free(record);
+  wia__point_t *point = prepare_point(event);
+  record_t *record = point ? malloc(sizeof *record) : NULL;
+  if (!record) {
+    wia__release_point(point);
     return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, NO_MEMORY);
   }
-  record->item.end = end_record;
-  record->item.kind = WIA__ITEM_RECORD;
+  *record = (record_t){
+      .recording = {.item = {.end = end_record, .kind = WIA__ITEM_RECORD}, .point = point},
+      .event = event};
   /* a refusal fails the point, so that the waiters learn of it; for the caller it is no error */
   wia__thread_t *self = wia__thread();
   const wia__failure_t last = self->last;
   self->last = (wia__failure_t){0};
   self->refused = 0;
-  const wia_status_t refusal = wia__enqueue(queue, &record->item, NULL);
+  const wia_status_t refusal = wia__enqueue(queue, &record->recording.item, mark_record);
   if (refusal && self->refused) { /* but that of the layer validate, for a fault of the call */
     wia__failure_t before = last;
     wia__free_failure(&before);
@@ -167,14 +210,13 @@ static wia_status_t signal_event(wia_event_t *handle, wia_status_t status, const
                      (int)status);
   const wia_status_t found = wia__resolve(handle, WIA__EVENT, "event", &event);
   if (found) return found;
-  wia__point_t *point = next_point(event);
-  if (!point) return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, NO_MEMORY);
+  record_t record = {.recording.point = prepare_point(event), .event = event};
+  if (!record.recording.point) return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, NO_MEMORY);
   const char *text = message ? message : wia_get_status_text(status);
   const wia__failure_t failure = {.status = status,
                                   .function = (char *)(uintptr_t)"wia_signal_event",
                                   .message = (char *)(uintptr_t)text};
-  wia__finish_point(point, status ? &failure : NULL);
-  wia__release_point(point);
+  finish_record(&record, status ? &failure : NULL);
   return WIA_STATUS_OK;
 }
 

@@ -336,13 +336,19 @@ bool wia__is_done(const wia__queue_t *queue, uint64_t sequence) {
   return atomic_load_explicit(&queue->completed, memory_order_acquire) >= sequence;
 }
 
+/* Work that was marked and then refused for lack of memory never comes. Under the mutex. */
+static uint64_t latest(const wia__queue_t *queue, uint64_t sequence) {
+  return sequence < queue->enqueued ? sequence : queue->enqueued;
+}
+
 wia_status_t wia__watch_sequence(wia__queue_t *queue, uint64_t sequence,
                                  void (*function)(void *context), void *context) {
   wia__watch_t *watch = calloc(1, sizeof *watch);
   if (!watch) return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no host memory is left");
   *watch = (wia__watch_t){.sequence = sequence, .function = function, .context = context};
   pthread_mutex_lock(&queue->mutex);
-  const bool done = wia__is_done(queue, sequence);
+  watch->sequence = latest(queue, sequence);
+  const bool done = wia__is_done(queue, watch->sequence);
   if (!done) {
     watch->next = queue->watches;
     queue->watches = watch;
@@ -404,6 +410,7 @@ wia_status_t wia__wait_sequence(wia__queue_t *queue, uint64_t sequence, int64_t 
   wia__leave(self);
   const int64_t begin_ns = wia__begin_span();
   pthread_mutex_lock(&queue->mutex);
+  sequence = latest(queue, sequence);
   const bool in_time = wia__await_sequence(queue, sequence, deadline_ns);
   if (queue->failure.status && queue->failed_sequence <= sequence)
     status = wia__tell_failure(queue);

@@ -8,7 +8,7 @@ enum { MAX_CALLS = 20000, MIN_CALLS = 100, TURN_NS = 50000000 };
 
 typedef struct subject_t {
   crew_t crew;
-  uint32_t calls; /* of each thread in a turn */
+  uint32_t calls;            /* of each thread in a turn */
   work_t works[MAX_THREADS]; /* each on memory of its own */
   wia_context_t *contexts[MAX_THREADS];
   direct_t directs[MAX_THREADS];
