@@ -235,12 +235,13 @@ def install_fresh(*options: str) -> Step:
 
 
 def retrain() -> None:
-    """Train the digits network again; its accuracy is at least 97 %."""
+    """Train the digits network again, in numpy and on npu; each accuracy is at least 97 %."""
     with tempfile.TemporaryDirectory() as folder:
-        text = run(sys.executable, "examples/digits/train.py", "--output", folder)
-        line = next(line for line in text.splitlines() if line.startswith("held-out"))
-        if float(line.split()[-1].rstrip("%")) < 97:
-            raise StepError(text)
+        for options in (["--output", folder], ["--device", "npu:0", "--epochs", "30"]):
+            text = run(sys.executable, "examples/digits/train.py", *options)
+            line = next(line for line in text.splitlines() if line.startswith("held-out"))
+            if float(line.split()[-1].rstrip("%")) < 97:
+                raise StepError(text)
 
 
 def conformance() -> None:

@@ -20,7 +20,21 @@ from wia.driver import (
     ReservedMemory,
     kernel,
 )
-from wia_npu import _compiler, _elements, _images, _layers, _moves, _norms, _pads, _products, _rows
+from wia_npu import (
+    _compiler,
+    _elements,
+    _images,
+    _layers,
+    _losses,
+    _makes,
+    _moves,
+    _norms,
+    _pads,
+    _products,
+    _rows,
+    _steps,
+)
+from wia_npu._dtypes import CODES
 from wia_npu._words import Program
 
 __all__ = ["NpuDriver"]
@@ -90,17 +104,22 @@ class NpuDriver(Driver):
             _compiler.load(module, name, cache, self.log)
             for module, name in ((program.code, program.code), ("run", entry), ("run", "each"))
         )
+        finish = 0
+        if program.finish:
+            finish = _compiler.load(program.code, program.finish, cache, self.log).address
         threads = _compiler.thread_count()
         words = program.assemble(
             distance=self.reserved.distance(0),
             threads=threads,
             part=part.address,
             each=each.address,
+            finish=finish,
         )
         return NativeKernel(
             run,
             state=int(words.__array_interface__["data"][0]),
             keepalive=words,
+            workspace_size=program.workspace,
             any_shape=program.any_shape,
             in_place=in_place,
             cost=cost,
@@ -117,9 +136,9 @@ class NpuDriver(Driver):
         """Functions of one element."""
         return self._kernel(node, _elements.unary(node), in_place=True)
 
-    @kernel(*_elements.COMPARISONS, dtypes=FLOAT32)
+    @kernel(*_elements.COMPARISONS, dtypes=_elements.COMPARED)
     def prepare_compare(self, node: Node) -> NativeKernel:
-        """Comparisons."""
+        """Comparisons and logic."""
         return self._kernel(node, _elements.compare(node))
 
     @kernel("where", dtypes=ANY, in_place=True)
@@ -131,6 +150,11 @@ class NpuDriver(Driver):
     def prepare_gather(self, node: Node) -> NativeKernel:
         """Rows."""
         return self._kernel(node, _moves.gather(node))
+
+    @kernel("gather_gradient", dtypes=FLOAT32)
+    def prepare_add_rows(self, node: Node) -> NativeKernel:
+        """What picked rows give back."""
+        return self._kernel(node, _moves.add_rows(node))
 
     @kernel("concat", dtypes=ANY)
     def prepare_concat(self, node: Node) -> NativeKernel:
@@ -157,7 +181,7 @@ class NpuDriver(Driver):
         """Normalisation of channels."""
         return self._kernel(node, _norms.batch_norm(node))
 
-    @kernel("cast", dtypes=_moves.CASTS)
+    @kernel("cast", dtypes=CODES)
     def prepare_cast(self, node: Node) -> NativeKernel:
         """Conversions."""
         return self._kernel(node, _moves.cast(node))
@@ -192,10 +216,20 @@ class NpuDriver(Driver):
         """Convolution."""
         return self._kernel(node, _images.conv2d(node))
 
+    @kernel("conv2d_input_gradient", "conv2d_weight_gradient", dtypes=FLOAT32)
+    def prepare_conv2d_gradient(self, node: Node) -> NativeKernel:
+        """What a convolution gives back to its input and its weight."""
+        return self._kernel(node, _images.conv2d_gradient(node))
+
     @kernel("avg_pool2d", "max_pool2d", dtypes=FLOAT32)
     def prepare_pool2d(self, node: Node) -> NativeKernel:
         """Pooling."""
         return self._kernel(node, _images.pool2d(node))
+
+    @kernel("avg_pool2d_gradient", "max_pool2d_gradient", dtypes=FLOAT32)
+    def prepare_pool2d_gradient(self, node: Node) -> NativeKernel:
+        """What a pool gives back."""
+        return self._kernel(node, _images.pool2d_gradient(node))
 
     @kernel(*_rows.GLOBAL_POOLS, dtypes=FLOAT32)
     def prepare_global_pool(self, node: Node) -> NativeKernel:
@@ -207,15 +241,35 @@ class NpuDriver(Driver):
         """Reductions."""
         return self._kernel(node, _rows.reduce(node))
 
+    @kernel("sum_to", dtypes=FLOAT32)
+    def prepare_sum_to(self, node: Node) -> NativeKernel:
+        """Sums over what was repeated."""
+        return self._kernel(node, _rows.sum_to(node))
+
     @kernel(*_rows.FINDS, dtypes=FLOAT32)
     def prepare_find(self, node: Node) -> NativeKernel:
         """Where the largest or smallest element is."""
         return self._kernel(node, _rows.find(node))
 
-    @kernel("softmax", dtypes=FLOAT32, in_place=True)
+    @kernel(*_rows.SOFTMAXES, dtypes=FLOAT32, in_place=True)
     def prepare_softmax(self, node: Node) -> NativeKernel:
-        """Softmax."""
+        """Softmax and its logarithm."""
         return self._kernel(node, _rows.softmax(node), in_place=True)
+
+    @kernel("nll_loss", "softmax_cross_entropy", dtypes=FLOAT32)
+    def prepare_class_loss(self, node: Node) -> NativeKernel:
+        """Losses against the index of the right class."""
+        return self._kernel(node, _losses.class_loss(node))
+
+    @kernel(*_steps.STEPS, dtypes=FLOAT32, in_place=True)
+    def prepare_step(self, node: Node) -> NativeKernel:
+        """Steps of optimisers."""
+        return self._kernel(node, _steps.step(node), in_place=True)
+
+    @kernel("fill", "iota", dtypes=CODES)
+    def prepare_make(self, node: Node) -> NativeKernel:
+        """Tensors of one value, and series."""
+        return self._kernel(node, _makes.make(node))
 
 
 def _cost(op: str, values: dict[str, object], layouts: Sequence[Layout | None]) -> Cost:

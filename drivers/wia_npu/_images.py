@@ -2,49 +2,57 @@
 
 from __future__ import annotations
 
-from wia.driver import Node
+from wia.driver import Layout, Node
 from wia_npu._words import HEADER, Program
 
 __all__ = [
     "BIAS_STRIDE",
+    "BY_INPUT",
     "CHANNELS",
     "DILATION",
     "END_PADDING",
     "GROUP_CHANNELS",
     "GROUP_OUTPUTS",
     "HAS_BIAS",
+    "IMAGES",
     "IN",
     "INCLUDE_PADDING",
     "IN_STRIDES",
     "KERNEL",
+    "LARGEST",
     "OUT",
     "OUT_STRIDES",
     "PADDING",
+    "RESULT_STRIDES",
     "STRIDE",
     "WEIGHT_STRIDES",
     "conv2d",
+    "conv2d_gradient",
     "pool2d",
+    "pool2d_gradient",
 ]
 
 IN, OUT, KERNEL, STRIDE, DILATION, PADDING = range(HEADER, HEADER + 12, 2)
 """Pairs, of rows and columns; padding is that above and on the left."""
 IN_STRIDES, OUT_STRIDES, WEIGHT_STRIDES = range(HEADER + 12, HEADER + 24, 4)
+RESULT_STRIDES = WEIGHT_STRIDES
+"""Of the gradient of a pool, which has the shape of the pool's input."""
 CHANNELS = HEADER + 24
-"""Of the output."""
+"""Planes of the result that an image has, or of a gradient by weights an output."""
 GROUP_CHANNELS, GROUP_OUTPUTS, HAS_BIAS, BIAS_STRIDE = range(HEADER + 25, HEADER + 29)
 """Input and output channels of a group; whether there is a bias."""
-INCLUDE_PADDING, END_PADDING = HEADER + 25, HEADER + 26
-"""Of a mean: whether padding counts; a pair, that below and on the right."""
+BY_INPUT, IMAGES = HAS_BIAS, BIAS_STRIDE
+"""Of a gradient of a convolution: whether it is that by the input, and not by the weight; how many
+images there are."""
+INCLUDE_PADDING, END_PADDING, LARGEST = HEADER + 25, HEADER + 26, HEADER + 28
+"""Of a mean: whether padding counts; a pair, that below and on the right. Of a gradient of a pool:
+whether the largest element gets it, and not all."""
 
 
-def conv2d(node: Node) -> Program:
-    """One unit is a plane of the output."""
-    x, weight, bias = node.inputs
-    assert x is not None
-    assert weight is not None
-    output, values = node.output, node.attributes
-    groups = values["groups"]
-    words = [
+def _convolution(node: Node, x: Layout, output: Layout, weight: Layout, channels: int) -> list[int]:
+    """The words that a convolution and its gradients share; a unit is one of `channels` planes."""
+    values = node.attributes
+    return [
         *x.shape[2:],
         *output.shape[2:],
         *weight.shape[2:],
@@ -54,25 +62,49 @@ def conv2d(node: Node) -> Program:
         *x.strides,
         *output.strides,
         *weight.strides,
-        output.shape[1],
+        channels,
         weight.shape[1],
-        weight.shape[0] // groups,
-        bias is not None,
-        0 if bias is None else bias.strides[0],
+        weight.shape[0] // values["groups"],
     ]
+
+
+def conv2d(node: Node) -> Program:
+    """One unit is a plane of the output."""
+    x, weight, bias = node.inputs
+    assert x is not None
+    assert weight is not None
+    output = node.output
+    words = _convolution(node, x, output, weight, output.shape[1])
+    words += [bias is not None, 0 if bias is None else bias.strides[0]]
     plane = output.shape[2] * output.shape[3]
     taps = weight.shape[1] * weight.shape[2] * weight.shape[3]
     return Program("conv2d", words, units=output.shape[:2], work=[plane, taps])
 
 
-def pool2d(node: Node) -> Program:
-    """Largest element or mean of windows. One unit is a plane of the output."""
-    (x,) = (layout for layout in node.inputs if layout is not None)
-    output, values = node.output, node.attributes
+def conv2d_gradient(node: Node) -> Program:
+    """By the input or the weight. One unit is a plane of the result."""
+    grad, other = node.inputs
+    assert grad is not None
+    assert other is not None
+    node.attributes["shape"]  # that of the output, which is known
+    result = node.output
+    by_input = node.op == "conv2d_input_gradient"
+    x, weight = (result, other) if by_input else (other, result)
+    words = _convolution(node, x, grad, weight, result.shape[1])
+    words += [by_input, x.shape[0]]
+    plane = grad.shape[2] * grad.shape[3]
+    sums = words[GROUP_OUTPUTS - HEADER] if by_input else x.shape[0]
+    work = [plane, *weight.shape[2:], sums]
+    return Program("conv2d_gradient", words, units=result.shape[:2], work=work)
+
+
+def _pooling(node: Node, x: Layout, output: Layout) -> list[int]:
+    """The words that a pool and its gradient share, up to the strides of both."""
+    values = node.attributes
     kernel = values["kernel"]
     stride = [own or size for own, size in zip(values["stride"], kernel, strict=True)]
     values["ceil_mode"]  # decided the output's size, which is known
-    words = [
+    return [
         *x.shape[2:],
         *output.shape[2:],
         *kernel,
@@ -81,15 +113,31 @@ def pool2d(node: Node) -> Program:
         *values["padding"][:2],
         *x.strides,
         *output.strides,
-        *(0,) * 4,
-        output.shape[1],
     ]
+
+
+def pool2d(node: Node) -> Program:
+    """Largest element or mean of windows. One unit is a plane of the output."""
+    (x,) = (layout for layout in node.inputs if layout is not None)
+    output, values = node.output, node.attributes
+    words = [*_pooling(node, x, output), *(0,) * 4, output.shape[1]]
     if node.op == "avg_pool2d":
         words += [values["count_include_pad"], *values["padding"][2:]]
     plane = output.shape[2] * output.shape[3]
-    return Program(
-        node.op,
-        words,
-        units=output.shape[:2],
-        work=[plane, *kernel],
-    )
+    return Program(node.op, words, units=output.shape[:2], work=[plane, *values["kernel"]])
+
+
+def pool2d_gradient(node: Node) -> Program:
+    """What the windows give back. One unit is a plane of the result."""
+    grad, *others = (layout for layout in node.inputs if layout is not None)
+    result, values = node.output, node.attributes
+    words = [*_pooling(node, others[0] if others else result, grad), *result.strides]
+    words.append(result.shape[1])
+    if others:
+        words += [0, 0, 0, True]
+    else:
+        values["shape"]  # that of the output, which is known
+        words += [values["count_include_pad"], *values["padding"][2:], False]
+    plane = grad.shape[2] * grad.shape[3]
+    work = [plane, *values["kernel"]]
+    return Program("pool2d_gradient", words, units=result.shape[:2], work=work)

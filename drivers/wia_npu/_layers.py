@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from wia import UnimplementedError
 from wia.driver import Group, Layout, Node
-from wia_npu._elements import UNARY, function_code
+from wia_npu._elements import FUSED, function_code
 from wia_npu._products import (
     ADDEND,
     BETA,
@@ -98,7 +98,7 @@ def _read_ends(group: Group) -> _Ends | None:
         if value not in (left, right) or row == value or not _is_row(group, row, value, total):
             return None
         value = total
-    if rest and group.nodes[rest[0]].op in UNARY and group.nodes[rest[0]].op != "clip":
+    if rest and group.nodes[rest[0]].op in FUSED:
         node = rest.pop(0)
         if group.node_inputs[node] != (value,):
             return None

@@ -6,17 +6,19 @@ from math import prod
 
 from wia import UnimplementedError
 from wia.driver import Layout, Node
+from wia_npu._dtypes import CODES
 from wia_npu._elements import each_element
-from wia_npu._terms import Space, sizes, steps, strides
+from wia_npu._terms import Product, Space, sizes, steps, strides
 from wia_npu._words import HEADER, Item, Program, space_size
 
 __all__ = [
-    "CASTS",
     "CHOICE",
+    "COLUMNS",
     "COUNT",
     "FIRST",
     "FROM",
     "INDEX_WIDTH",
+    "INDICES",
     "LENGTH",
     "LENGTH_STEP",
     "OUTPUT",
@@ -28,6 +30,7 @@ __all__ = [
     "TARGET",
     "TO",
     "WIDTH",
+    "add_rows",
     "cast",
     "concat",
     "cut",
@@ -48,6 +51,11 @@ INDEX_WIDTH, LENGTH, LENGTH_STEP, PICKED = range(HEADER + 1, HEADER + 5)
 """Of picked rows, behind the bytes of an element: the bytes of an index; size and stride of the
 dimension that is picked from; the elements of the output, over input, indices and output."""
 
+INDICES = PICKED + 1
+COLUMNS = INDICES + space_size(2)
+"""Of rows that are added up, in the place of elements: how many there are; the indices, over them
+and the rows; the elements of a row, over rows and output."""
+
 COUNT, OUTPUT, PARTS = range(HEADER + 1, HEADER + 4)
 """Of operands one behind the other, behind the bytes of an element: how many there are, which
 operand is the output, and for each of PART_SIZE words: its first unit, how many it has, its first
@@ -56,20 +64,6 @@ PART_SIZE = 3 + space_size(2)
 
 FROM, TO, SPACE = range(HEADER, HEADER + 3)
 """Of a conversion: codes of the dtypes, and the space over both."""
-CASTS = {
-    "bool": 0,
-    "uint8": 1,
-    "uint16": 2,
-    "uint32": 3,
-    "uint64": 4,
-    "int8": 5,
-    "int16": 6,
-    "int32": 7,
-    "int64": 8,
-    "float32": 9,
-    "float64": 10,
-}
-"""The codes of dtypes that can be converted; wia_npu.kernels.cast has them in this order."""
 
 
 def _source(node: Node) -> Layout:
@@ -135,6 +129,26 @@ def gather(node: Node) -> Program:
     return Program("gather", words, units=space.sizes)
 
 
+def add_rows(node: Node) -> Program:
+    """What gather gives back: rows are added where its indices say. One unit is a column."""
+    grad, indices = node.inputs
+    assert grad is not None
+    assert indices is not None
+    node.attributes["shape"]  # that of the output, which is known
+    output, axis = node.output, node.attributes["axis"] % node.output.rank
+    rest = [i for i in range(output.rank) if i != axis]
+    behind = indices.rank - 1
+    own = [i if i < axis else i + behind for i in rest]
+    every = range(indices.rank)
+    count = sizes(1, every)
+    picked = strides(0, range(axis, axis + indices.rank))
+    columns = Space(sizes(2, rest), (strides(0, own), strides(2, rest)))
+    (length,), (step,) = sizes(2, [axis]), strides(2, [axis])
+    words: list[Item] = [output.numpy_dtype.itemsize, indices.numpy_dtype.itemsize, length, step]
+    words += [Product(count), Space(count, (strides(1, every), picked)), columns]
+    return Program("add_rows", words, units=columns.sizes, work=count)
+
+
 def concat(node: Node) -> Program:
     """Each operand goes to its own part of the output."""
     output, axis = node.output, node.attributes["axis"] % node.output.rank
@@ -159,10 +173,10 @@ def cast(node: Node) -> Program:
     """Between dtypes of whole bytes, and of bool."""
     x, output = _source(node), node.output
     node.attributes["dtype"]  # that of the output, which is known
-    if output.dtype not in CASTS:
+    if output.dtype not in CODES:
         raise UnimplementedError(
             f"npu has no kernel for cast of {x.dtype} to {output.dtype}; it converts "
-            f"{', '.join(CASTS)}."
+            f"{', '.join(CODES)}."
         )
     space = each_element(node)
-    return Program("cast", [CASTS[x.dtype], CASTS[output.dtype], space], units=space.sizes)
+    return Program("cast", [CODES[x.dtype], CODES[output.dtype], space], units=space.sizes)

@@ -24,6 +24,7 @@ __all__ = [
     "CHUNKS_A_THREAD",
     "DISTANCE",
     "EACH",
+    "FINISH",
     "HEADER",
     "PART",
     "RANK",
@@ -37,10 +38,10 @@ __all__ = [
     "space_size",
 ]
 
-DISTANCE, UNITS, CHUNKS, THREADS, PART, EACH, HEADER = range(7)
+DISTANCE, UNITS, CHUNKS, THREADS, PART, EACH, FINISH, HEADER = range(8)
 """Of the header: bytes from an address to its backing; units of work, chunks to do them in, and the
-most threads to take; addresses of the code of a chunk and of the code that calls it in each
-thread."""
+most threads to take; addresses of the code of a chunk, of the code that calls it in each thread,
+and of what is done once behind all chunks (0: nothing)."""
 RANK = 8
 WORDS = 96
 """The most words that a program has."""
@@ -58,15 +59,25 @@ class Program:
 
     `code` names what a chunk runs: a function in a module of the same name in wia_npu.kernels. The
     product of `units` is shared out over chunks; that of `work` is about how many elements one unit
-    touches.
+    touches. `finish` names another function there, which runs once, behind all chunks; they leave
+    what it needs in the workspace, of that many bytes.
     """
 
-    __slots__ = ("code", "units", "words", "work")
+    __slots__ = ("code", "finish", "units", "words", "work", "workspace")
 
     def __init__(
-        self, code: str, words: Sequence[Item], *, units: Sequence[Term], work: Sequence[Term] = ()
+        self,
+        code: str,
+        words: Sequence[Item],
+        *,
+        units: Sequence[Term],
+        work: Sequence[Term] = (),
+        finish: str = "",
+        workspace: int = 0,
     ) -> None:
         self.code = code
+        self.finish = finish
+        self.workspace = workspace
         self.words = tuple(words)
         self.units = Product(tuple(units))
         self.work = Product(tuple(work))
@@ -100,18 +111,26 @@ class Program:
     def fixed(self, layouts: Sequence[Layout | None]) -> Program:
         """The same for operands of these layouts alone."""
         units, work = (look_up(own.factors, layouts) for own in (self.units, self.work))
-        return Program(self.code, self.numbers(layouts), units=units, work=work)
+        return Program(
+            self.code,
+            self.numbers(layouts),
+            units=units,
+            work=work,
+            finish=self.finish,
+            workspace=self.workspace,
+        )
 
     def assemble(
-        self, *, distance: int, threads: int, part: int, each: int
+        self, *, distance: int, threads: int, part: int, each: int, finish: int = 0
     ) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         """int64 [HEADER + n]: the recipe of a program for any shape, else its words.
 
-        A recipe begins with the terms of units and work. `part` and `each` are addresses.
+        A recipe begins with the terms of units and work. `part`, `each` and
+        `finish` are addresses.
         """
         header = [0] * HEADER
         header[DISTANCE], header[THREADS] = distance, threads
-        header[PART], header[EACH] = part, each
+        header[PART], header[EACH], header[FINISH] = part, each, finish
         if self.any_shape:
             words = [*encode([self.units, self.work, *self.words]), END]
             return np.array([*header, *words], np.int64)

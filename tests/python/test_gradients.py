@@ -280,8 +280,11 @@ def test_gradients_of_gradients(ctx: wia.Context) -> None:
     assert slope(image)[1][0, 0, 1, 1] == pytest.approx(difference_of_both, rel=1e-5)
 
 
-def test_the_digits_network_learns_as_in_numpy() -> None:
+@pytest.mark.parametrize("on", ["reference:0", "npu:0", "emulator:0"])
+def test_the_digits_network_learns_as_in_numpy(on: str) -> None:
     """Two steps on the device and by the layers written in numpy: the same losses and weights."""
+    if on == "npu:0":
+        pytest.importorskip("numba")
     sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "digits"))
     layers, train = import_module("layers"), import_module("train")
     device = import_module("device")
@@ -290,7 +293,7 @@ def test_the_digits_network_learns_as_in_numpy() -> None:
     images = rng.random((2, 6, 1, 8, 8), np.float32)
     labels = rng.integers(0, 10, (2, 6))
     adam = layers.Adam(network, 0.01)
-    with wia.Context("reference") as ctx:
+    with wia.Context(on) as ctx:
         other = device.DeviceNetwork(ctx, train.named_weights(network), 0.01)
         for x, wanted in zip(images, labels, strict=True):
             loss, slope = layers.softmax_cross_entropy(train.forward(network, x), wanted)
@@ -304,15 +307,18 @@ def test_the_digits_network_learns_as_in_numpy() -> None:
             assert near.mean() > 0.999, name
 
 
+@pytest.mark.parametrize("on", ["reference:0", "npu:0"])
 @pytest.mark.parametrize("optimizer", ["sgd", "momentum", "adam", "adamw"])
-def test_training_goes_on_from_what_was_saved(optimizer: str) -> None:
+def test_training_goes_on_from_what_was_saved(optimizer: str, on: str) -> None:
     """Each optimiser lowers the loss, and is the same after a rest, bit for bit."""
     sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "digits"))
     train, device = import_module("train"), import_module("device")
     rng = np.random.default_rng(5)
     weights = train.named_weights(train.make_network(rng))
     x, labels = rng.random((2, 1, 8, 8), np.float32), np.array([3, 7])
-    with wia.Context("reference") as ctx:
+    if on == "npu:0":
+        pytest.importorskip("numba")
+    with wia.Context(on) as ctx:
         network = device.DeviceNetwork(ctx, weights, 0.01, optimizer=optimizer)
         losses = [network.step(x, labels, 1e-4) for _ in range(2)]
         kept = network.save()

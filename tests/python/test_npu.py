@@ -35,18 +35,21 @@ def ctx() -> Iterator[wia.Context]:
 
 
 def assert_close(
-    operation: Operation, inputs: Any, values: Any, expected: Any, result: Any
+    operation: Operation, inputs: Any, values: Any, expected: Any, results: Any
 ) -> None:
-    """The result is within the catalog's bound, in the shape and dtype of the semantics."""
-    assert (result.shape, result.dtype) == (expected.shape, expected.dtype)
-    if expected.dtype.kind != "f":
-        assert result.tobytes() == np.ascontiguousarray(expected).tobytes()
-        return
-    (allowed,) = allowed_error(np, operation, inputs, values, [expected])
-    wide, exact = result.astype(np.float64), expected.astype(np.float64)
-    with np.errstate(all="ignore"):
-        good = (wide == exact) | (np.isnan(wide) & np.isnan(exact)) | (abs(wide - exact) <= allowed)
-    assert good.all(), (operation.name, values, wide[~good][:4], exact[~good][:4])
+    """Each result is within the catalog's bound, in the shape and dtype of the semantics."""
+    bounds = allowed_error(np, operation, inputs, values, expected)
+    for tensor, wanted, allowed in zip(results, expected, bounds, strict=True):
+        result = tensor.numpy()
+        assert (result.shape, result.dtype) == (wanted.shape, wanted.dtype)
+        if wanted.dtype.kind != "f":
+            assert result.tobytes() == np.ascontiguousarray(wanted).tobytes()
+            continue
+        wide, exact = result.astype(np.float64), wanted.astype(np.float64)
+        with np.errstate(all="ignore"):
+            near = abs(wide - exact) <= allowed
+            good = (wide == exact) | (np.isnan(wide) & np.isnan(exact)) | near
+        assert good.all(), (operation.name, values, wide[~good][:4], exact[~good][:4])
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=IDS)
@@ -59,7 +62,7 @@ def test_samples(ctx: wia.Context, operation: Operation, form: str) -> None:
     done = 0
     for sample in operation.samples:
         for dtype in sorted(dtypes.intersection(sample.dtypes or operation.dtypes)):
-            inputs, values, (expected,) = call(operation, sample, dtype)
+            inputs, values, expected = call(operation, sample, dtype)
             if operation.outputs_read(values):
                 continue
             given = attributes_of(values)
@@ -69,11 +72,15 @@ def test_samples(ctx: wia.Context, operation: Operation, form: str) -> None:
                 continue
             make = ctx.tensor if form == "contiguous" else lambda array: strided(ctx, array)
             tensors = [None if array is None else make(array) for array in inputs]
-            outputs = None if form == "contiguous" else [make(np.zeros_like(expected))]
-            (result,) = ctx.execute(operation.name, tensors, outputs, **given)
-            assert_close(operation, inputs, values, expected, result.numpy())
+            outputs = None if form == "contiguous" else [make(np.zeros_like(e)) for e in expected]
+            results = ctx.execute(operation.name, tensors, outputs, **given)
+            assert_close(operation, inputs, values, expected, results)
             done += 1
     assert done
+
+
+IN_PLACE = {op.name for op in OPERATIONS if op.family in ("elementwise", "step")}
+IN_PLACE |= {"copy", "scale", "softmax", "log_softmax"}
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=IDS)
@@ -84,23 +91,26 @@ def test_in_place(ctx: wia.Context, operation: Operation) -> None:
     for sample in operation.samples:
         if sample.dtypes:
             continue
-        inputs, values, (expected,) = call(operation, sample, "float32")
+        inputs, values, expected = call(operation, sample, "float32")
+        if operation.outputs_read(values):
+            continue
         for position, array in enumerate(inputs):
-            if array is None or (array.shape, array.dtype) != (expected.shape, expected.dtype):
-                continue
-            if operation.outputs_read(values):
-                continue
-            tensors = [None if item is None else ctx.tensor(item) for item in inputs]
-            target = tensors[position]
-            assert target is not None
-            given = attributes_of(values)
-            able = operation.family == "elementwise" or operation.name in ("copy", "softmax")
-            if not able and array.size:
-                with pytest.raises(wia.UnimplementedError, match="in place"):
-                    ctx.execute(operation.name, tensors, [target], **given)
-                continue
-            ctx.execute(operation.name, tensors, [target], **given)
-            assert_close(operation, inputs, values, expected, target.numpy())
+            same = (array.shape, array.dtype) if array is not None else None
+            for place, wanted in enumerate(expected):
+                if same != (wanted.shape, wanted.dtype):
+                    continue
+                tensors = [None if item is None else ctx.tensor(item) for item in inputs]
+                outputs = [ctx.empty(item.shape, item.dtype) for item in expected]
+                target = tensors[position]
+                assert target is not None
+                outputs[place] = target
+                given = attributes_of(values)
+                if operation.name not in IN_PLACE and wanted.size:
+                    with pytest.raises(wia.UnimplementedError, match="in place"):
+                        ctx.execute(operation.name, tensors, outputs, **given)
+                    continue
+                ctx.execute(operation.name, tensors, outputs, **given)
+                assert_close(operation, inputs, values, expected, outputs)
 
 
 LARGE: dict[str, tuple[tuple[tuple[int, ...] | None, ...], dict[str, Any]]] = {
@@ -118,6 +128,29 @@ LARGE: dict[str, tuple[tuple[tuple[int, ...] | None, ...], dict[str, Any]]] = {
     "concat": (((70, 900, 3), (70, 1, 3), (70, 0, 3), (70, 800, 3)), {"axis": 1}),
     "reshape": (((1000, 333),), {"shape": (333, 1000)}),
     "cast": (((600, 500),), {"dtype": "int32"}),
+    "sum_to": (((70, 80, 90),), {"shape": (70, 1, 90), "factor": 0.5}),
+    "iota": ((), {"shape": (600, 500), "axis": 1, "start": 3.0}),
+    "gelu_gradient": (((300, 500), (300, 500)), {}),
+    "conv2d_input_gradient": (
+        ((2, 24, 33, 31), (24, 16, 3, 3)),
+        {"shape": (2, 16, 33, 31), "padding": (1, 1, 1, 1)},
+    ),
+    "conv2d_weight_gradient": (
+        ((2, 24, 33, 31), (2, 16, 33, 31)),
+        {"shape": (24, 16, 3, 3), "padding": (1, 1, 1, 1)},
+    ),
+    "max_pool2d_gradient": (
+        ((4, 64, 16, 15), (4, 64, 33, 32)),
+        {"kernel": (3, 3), "stride": (2, 2)},
+    ),
+    "gather_gradient": (((900, 70), (900,)), {"shape": (37, 70)}),
+    "softmax_cross_entropy": (((9000, 37), (9000,), None), {}),
+    "adamw_step": (((300, 77),) * 4, {"step": 3.0}),
+}
+FILLS = {
+    "gather_gradient": ("normal", "0..37"),
+    "softmax_cross_entropy": ("normal", "0..37"),
+    "adamw_step": ("normal", "normal", "normal", "positive"),
 }
 
 
@@ -125,15 +158,16 @@ LARGE: dict[str, tuple[tuple[tuple[int, ...] | None, ...], dict[str, Any]]] = {
 def test_large_operands(ctx: wia.Context, name: str) -> None:
     """So large that several threads share the work: nothing is left out and nothing done twice."""
     shapes, values = LARGE[name]
-    sample = Sample(shapes=shapes, values=values)
+    sample = Sample(shapes=shapes, values=values, fills=FILLS.get(name, ()))
     operation = replace(BY_NAME[name], samples=(sample,))
-    inputs, values, (expected,) = call(operation, sample, "float32")
+    inputs, values, expected = call(operation, sample, "float32")
     tensors = [None if array is None else ctx.tensor(array) for array in inputs]
-    result = ctx.empty(expected.shape, expected.dtype.name)
-    if expected.dtype.kind == "f":
-        result.fill(float("nan"))
-    ctx.execute(name, tensors, [result], **attributes_of(values))
-    assert_close(operation, inputs, values, expected, result.numpy())
+    results = [ctx.empty(item.shape, item.dtype.name) for item in expected]
+    for result in results:
+        if result.dtype.kind == "f":
+            result.fill(float("nan"))
+    ctx.execute(name, tensors, results, **attributes_of(values))
+    assert_close(operation, inputs, values, expected, results)
 
 
 def test_beta_reads_the_output(ctx: wia.Context) -> None:
@@ -435,6 +469,8 @@ LENGTHS: tuple[tuple[str, tuple[tuple[int | str, ...], ...], dict[str, Any]], ..
     ("gather", ((3, 7, 2), ("n", 2)), {"axis": 1}),
     ("linear", ((2, "n", 6), (5, 6), (5,)), {}),
     ("addmm", (("n", 1), ("n", 6), (6, 4)), {}),
+    ("log_softmax", ((3, "n"),), {}),
+    ("sgd_step", (("n", 6), ("n", 6)), {"rate": 0.5}),
 )
 """Operations on operands of which some sizes are a length, n."""
 
@@ -450,10 +486,10 @@ def test_lengths(ctx: wia.Context, prepared: list[str], case: Any) -> None:
             fills=("normal", f"index{n if shapes[0][0] == 'n' else 7}") if name == "gather" else (),
         )
         operation = replace(BY_NAME[name], samples=(sample,))
-        inputs, every, (expected,) = call(operation, sample, "float32")
+        inputs, every, expected = call(operation, sample, "float32")
         tensors = [None if array is None else ctx.tensor(array) for array in inputs]
-        (result,) = ctx.execute(name, tensors, **attributes_of(every))
-        assert_close(operation, inputs, every, expected, result.numpy())
+        results = ctx.execute(name, tensors, **attributes_of(every))
+        assert_close(operation, inputs, every, expected, results)
     assert len(prepared) <= 1
 
 

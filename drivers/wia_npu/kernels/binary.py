@@ -7,7 +7,18 @@ from typing import Any
 import numba
 
 from wia.driver.numba import pointer
-from wia_npu._elements import ADD, CODE, DIV, MAXIMUM, MINIMUM, MUL, SPACE, SUB
+from wia_npu._elements import (
+    ADD,
+    CODE,
+    DIV,
+    GELU_TANH_GRADIENT,
+    MAXIMUM,
+    MINIMUM,
+    MUL,
+    RELU_GRADIENT,
+    SPACE,
+    SUB,
+)
 from wia_npu.kernels.common import (
     first_unit,
     inner_size,
@@ -18,6 +29,7 @@ from wia_npu.kernels.common import (
     serial,
     word,
 )
+from wia_npu.kernels.functions import gelu_slope
 
 __all__ = ["binary"]
 
@@ -55,6 +67,13 @@ def _run(code: Any, a: Any, sa: Any, b: Any, sb: Any, c: Any, sc: Any, n: Any) -
     elif code == MAXIMUM:
         for i in range(n):
             c[i * sc] = _larger(a[i * sa], b[i * sb])
+    elif code == RELU_GRADIENT:
+        for i in range(n):
+            c[i * sc] = a[i * sa] if b[i * sb] > 0 else numba.float32(0.0)
+    else:
+        for i in range(n):
+            slope = gelu_slope(numba.float64(b[i * sb]), code == GELU_TANH_GRADIENT)
+            c[i * sc] = numba.float32(a[i * sa] * slope)
 
 
 @part

@@ -1,8 +1,4 @@
-"""Conversions between dtypes: bool, integers, float32 and float64.
-
-An element is read as float64, uint64 or int64, whichever holds all values of its dtype, and rounded
-once when it is written.
-"""
+"""Conversions between dtypes: bool, integers, float32 and float64."""
 
 from __future__ import annotations
 
@@ -11,131 +7,26 @@ from typing import Any
 import numba
 
 from wia.driver.numba import pointer
-from wia_npu._moves import CASTS, FROM, SPACE, TO
-from wia_npu.kernels.common import first_unit, offset_at, operand, part, serial, word
+from wia_npu._dtypes import FLOAT32, UINT64
+from wia_npu._moves import FROM, SPACE, TO
+from wia_npu.kernels.common import first_unit, offset_at, operand, part, word
+from wia_npu.kernels.numbers import bytes_of, float_at, integer_at, write_float, write_number
 
 __all__ = ["cast"]
-
-BOOL, UINT8, UINT16, UINT32, UINT64, INT8, INT16, INT32, INT64, FLOAT32, FLOAT64 = CASTS.values()
-
-
-@serial
-def _float_at(code: Any, x: Any) -> Any:
-    if code == FLOAT32:
-        return numba.float64(pointer(x, numba.float32)[0])
-    return pointer(x, numba.float64)[0]
-
-
-@serial
-def _integer_at(code: Any, x: Any) -> Any:
-    """An element of any integer dtype but uint64."""
-    value = numba.int64(0)
-    if code in (BOOL, UINT8):
-        value = numba.int64(pointer(x, numba.uint8)[0])
-    elif code == UINT16:
-        value = numba.int64(pointer(x, numba.uint16)[0])
-    elif code == UINT32:
-        value = numba.int64(pointer(x, numba.uint32)[0])
-    elif code == INT8:
-        value = numba.int64(pointer(x, numba.int8)[0])
-    elif code == INT16:
-        value = numba.int64(pointer(x, numba.int16)[0])
-    elif code == INT32:
-        value = numba.int64(pointer(x, numba.int32)[0])
-    elif code == INT64:
-        value = pointer(x, numba.int64)[0]
-    return value
-
-
-@serial
-def _write_low_bits(code: Any, y: Any, value: Any) -> None:
-    """Writes the low bits of an int64 to an element of an integer dtype."""
-    if code in (UINT8, INT8):
-        pointer(y, numba.uint8)[0] = numba.uint8(value)
-    elif code in (UINT16, INT16):
-        pointer(y, numba.uint16)[0] = numba.uint16(value)
-    elif code in (UINT32, INT32):
-        pointer(y, numba.uint32)[0] = numba.uint32(value)
-    else:
-        pointer(y, numba.int64)[0] = value
-
-
-@serial
-def _write_number(code: Any, y: Any, value: Any) -> None:
-    """Writes an int64 or uint64."""
-    if code == FLOAT32:
-        pointer(y, numba.float32)[0] = numba.float32(value)
-    elif code == FLOAT64:
-        pointer(y, numba.float64)[0] = numba.float64(value)
-    elif code == BOOL:
-        pointer(y, numba.uint8)[0] = numba.uint8(value != 0)
-    else:
-        _write_low_bits(code, y, numba.int64(value))
-
-
-@serial
-def _clamped(x: Any, code: Any) -> Any:
-    """Rounded toward zero; beyond the range of an integer dtype its nearest end; 0 for NaN."""
-    if x != x:
-        return numba.int64(0)
-    if code == UINT64:
-        # As int64, whose bits are those of the uint64.
-        if x >= 18446744073709551616.0:
-            return numba.int64(-1)
-        return numba.int64(numba.uint64(x)) if x > 0.0 else numba.int64(0)
-    bits = 8
-    if code in (UINT16, INT16):
-        bits = 16
-    elif code in (UINT32, INT32):
-        bits = 32
-    elif code == INT64:
-        bits = 64
-    signed = code >= INT8
-    behind = 2.0 ** (bits - 1 if signed else bits)
-    low = -behind if signed else 0.0
-    if x < low:
-        return numba.int64(low)
-    if x >= behind:
-        most = numba.int64(9223372036854775807)
-        return most if bits == 64 else numba.int64(behind) - 1
-    return numba.int64(x)
-
-
-@serial
-def _write_float(code: Any, y: Any, x: Any) -> None:
-    if code == FLOAT32:
-        pointer(y, numba.float32)[0] = numba.float32(x)
-    elif code == FLOAT64:
-        pointer(y, numba.float64)[0] = x
-    elif code == BOOL:
-        pointer(y, numba.uint8)[0] = numba.uint8(x != 0.0)
-    else:
-        _write_low_bits(code, y, _clamped(x, code))
-
-
-@serial
-def _bytes(code: Any) -> Any:
-    if code in (BOOL, UINT8, INT8):
-        return 1
-    if code in (UINT16, INT16):
-        return 2
-    if code in (UINT32, INT32, FLOAT32):
-        return 4
-    return 8
 
 
 @part
 def cast(state: Any, args: Any, chunk: Any) -> Any:
     """One unit is an element."""
     source, target = word(state, FROM), word(state, TO)
-    x_bytes, y_bytes = _bytes(source), _bytes(target)
+    x_bytes, y_bytes = bytes_of(source), bytes_of(target)
     for unit in range(first_unit(state, chunk), first_unit(state, chunk + 1)):
         x = operand(state, args, 0) + x_bytes * offset_at(state, SPACE, 0, unit)
         y = operand(state, args, 1) + y_bytes * offset_at(state, SPACE, 1, unit)
         if source >= FLOAT32:
-            _write_float(target, y, _float_at(source, x))
+            write_float(target, y, float_at(source, x))
         elif source == UINT64:
-            _write_number(target, y, pointer(x, numba.uint64)[0])
+            write_number(target, y, pointer(x, numba.uint64)[0])
         else:
-            _write_number(target, y, _integer_at(source, x))
+            write_number(target, y, integer_at(source, x))
     return 0

@@ -10,42 +10,27 @@ from wia.driver.numba import pointer
 from wia_npu._images import (
     BIAS_STRIDE,
     CHANNELS,
-    DILATION,
     GROUP_CHANNELS,
     GROUP_OUTPUTS,
     HAS_BIAS,
-    IN,
     IN_STRIDES,
     KERNEL,
     OUT,
     OUT_STRIDES,
-    PADDING,
     STRIDE,
     WEIGHT_STRIDES,
 )
 from wia_npu.kernels.common import first_unit, operand, part, serial, word
+from wia_npu.kernels.windows import reach_of
 
 __all__ = ["conv2d"]
 
 
 @serial
-def _reach(state: Any, axis: Any, tap: Any) -> Any:
-    """The outputs along an axis for which a tap is inside the input, first and behind the last.
-
-    Output o sees the input at o * stride + shift.
-    """
-    stride = word(state, STRIDE + axis)
-    shift = tap * word(state, DILATION + axis) - word(state, PADDING + axis)
-    first = max(numba.int64(0), (stride - 1 - shift) // stride)
-    behind = (word(state, IN + axis) - shift + stride - 1) // stride
-    return first, max(first, min(word(state, OUT + axis), behind)), shift
-
-
-@serial
 def _tap(state: Any, x: Any, y: Any, weight: Any, i: Any, j: Any) -> None:
     """Adds weight times the input under the tap at i, j to the plane y."""
-    top, bottom, down = _reach(state, 0, i)
-    left, right, across = _reach(state, 1, j)
+    top, bottom, down = reach_of(state, 0, i)
+    left, right, across = reach_of(state, 1, j)
     rows, columns = word(state, STRIDE), word(state, STRIDE + 1)
     x_step, y_step = word(state, IN_STRIDES + 3) * columns, word(state, OUT_STRIDES + 3)
     for row in range(top, bottom):

@@ -9,16 +9,14 @@ import numba
 from wia.driver.numba import pointer
 from wia_npu._images import (
     CHANNELS,
-    DILATION,
     IN,
     IN_STRIDES,
     KERNEL,
     OUT,
     OUT_STRIDES,
-    PADDING,
-    STRIDE,
 )
 from wia_npu.kernels.common import first_unit, operand, part, serial, word
+from wia_npu.kernels.windows import place_of
 
 __all__ = ["max_pool2d"]
 
@@ -30,12 +28,11 @@ def _largest(state: Any, x: Any, row: Any, column: Any) -> Any:
     """The largest element under the window of an output; NaN wins."""
     largest = numba.float32(_LEAST)
     for i in range(word(state, KERNEL)):
-        y = row * word(state, STRIDE) + i * word(state, DILATION) - word(state, PADDING)
+        y = place_of(state, 0, row, i)
         if y < 0 or y >= word(state, IN):
             continue
         for j in range(word(state, KERNEL + 1)):
-            z = column * word(state, STRIDE + 1) + j * word(state, DILATION + 1)
-            z -= word(state, PADDING + 1)
+            z = place_of(state, 1, column, j)
             if 0 <= z < word(state, IN + 1):
                 own = x[y * word(state, IN_STRIDES + 2) + z * word(state, IN_STRIDES + 3)]
                 if own > largest or own != own:

@@ -16,7 +16,7 @@ from numba.core import cgutils
 
 from wia.driver.numba import KERNEL_SIGNATURE, pointer
 from wia_npu import _compiler
-from wia_npu._words import CHUNKS, EACH, PART, THREADS, WORDS
+from wia_npu._words import CHUNKS, EACH, FINISH, PART, THREADS, WORDS
 from wia_npu.kernels.common import PART_SIGNATURE, serial, stack, word
 from wia_npu.kernels.recipe import make_words
 
@@ -93,8 +93,12 @@ def _run(words: Any, args: Any) -> Any:
     """One chunk is done by the caller itself: waking threads takes longer."""
     chunks = word(words, CHUNKS)
     if chunks == 1:
-        return _call(word(words, PART), words, args, 0)
-    return _share_out(word(words, EACH), words, args, chunks, word(words, THREADS))
+        status = _call(word(words, PART), words, args, 0)
+    else:
+        status = _share_out(word(words, EACH), words, args, chunks, word(words, THREADS))
+    if status == 0 and word(words, FINISH) != 0:
+        status = _call(word(words, FINISH), words, args, chunks)
+    return status
 
 
 @numba.cfunc(KERNEL_SIGNATURE, error_model="numpy", cache=_compiler.is_cached())

@@ -1,4 +1,4 @@
-"""Softmax along a dimension, float32, computed in float64."""
+"""Softmax along a dimension, and its logarithm, float32, computed in float64."""
 
 from __future__ import annotations
 
@@ -8,23 +8,22 @@ from typing import Any
 import numba
 
 from wia.driver.numba import pointer
-from wia_npu._rows import LENGTH, ROWS, STEPS
+from wia_npu._rows import LENGTH, LOGARITHM, ROWS, STEPS
 from wia_npu.kernels.common import first_unit, offset_at, operand, part, serial, word
+from wia_npu.kernels.exponentials import sum_exponentials
 
 __all__ = ["softmax"]
 
 
 @serial
-def _run(x: Any, x_step: Any, y: Any, y_step: Any, length: Any) -> None:
+def _run(x: Any, x_step: Any, y: Any, y_step: Any, length: Any, logarithm: Any) -> None:
     """One row; it may be in place."""
-    largest = numba.float32(-float("inf"))
-    for i in range(length):
-        own = x[i * x_step]
-        if own > largest or own != own:
-            largest = own
-    total = 0.0
-    for i in range(length):
-        total += math.exp(numba.float64(x[i * x_step]) - largest)
+    largest, total = sum_exponentials(x, x_step, length)
+    if logarithm:
+        less = math.log(total)
+        for i in range(length):
+            y[i * y_step] = numba.float32((numba.float64(x[i * x_step]) - largest) - less)
+        return
     for i in range(length):
         power = math.exp(numba.float64(x[i * x_step]) - largest)
         y[i * y_step] = numba.float32(power / total)
@@ -37,5 +36,6 @@ def softmax(state: Any, args: Any, chunk: Any) -> Any:
         x = operand(state, args, 0) + 4 * offset_at(state, ROWS, 0, unit)
         y = operand(state, args, 1) + 4 * offset_at(state, ROWS, 1, unit)
         source, target = pointer(x, numba.float32), pointer(y, numba.float32)
-        _run(source, word(state, STEPS), target, word(state, STEPS + 1), word(state, LENGTH))
+        steps, length = (word(state, STEPS), word(state, STEPS + 1)), word(state, LENGTH)
+        _run(source, steps[0], target, steps[1], length, word(state, LOGARITHM) != 0)
     return 0

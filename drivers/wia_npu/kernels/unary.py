@@ -7,7 +7,7 @@ from typing import Any
 import numba
 
 from wia.driver.numba import pointer, scalar
-from wia_npu._elements import CLIP, CODE, HIGH, LOW, SPACE
+from wia_npu._elements import CLIP, CODE, HIGH, LOW, SCALE, SPACE
 from wia_npu.kernels.common import (
     first_unit,
     inner_size,
@@ -35,6 +35,8 @@ def unary(state: Any, args: Any, chunk: Any) -> Any:
         high = numba.float32(scalar(args, word(state, HIGH)))
         if low != low or high != high:
             return INVALID_ARGUMENT
+    elif code == SCALE:
+        low = numba.float32(scalar(args, word(state, LOW)))
     inner = inner_size(state, SPACE)
     sa, sc = inner_stride(state, SPACE, 0), inner_stride(state, SPACE, 1)
     begin, end = first_unit(state, chunk), first_unit(state, chunk + 1)
