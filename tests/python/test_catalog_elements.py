@@ -81,6 +81,7 @@ ONE: list[tuple[str, Any, Callable[..., Any]]] = [
     ("gamma", NORMAL, sp.gamma),
     ("lgamma", NORMAL, sp.gammaln),
     ("digamma", OFF_POLES, sp.digamma),
+    ("polygamma", OFF_POLES, lambda x: sp.polygamma(1, x)),
     ("i0", 30 * NORMAL, sp.i0),
     ("i1", 30 * NORMAL, sp.i1),
     ("j0", 30 * NORMAL, sp.j0),
@@ -143,6 +144,7 @@ def test_functions_that_others_get_wrong_by_hand() -> None:
         "erf": (0.5, 0.5204998778130465),
         "gamma": (1.5, 0.8862269254527580),
         "digamma": (1.0, -0.5772156649015329),
+        "polygamma": (1.0, 1.6449340668482264),
         "i0": (1.0, 1.2660658777520084),
         "i1": (1.0, 0.5651591039924851),
         "j0": (1.0, 0.7651976865579666),
@@ -154,6 +156,15 @@ def test_functions_that_others_get_wrong_by_hand() -> None:
     }
     for name, (given, expected) in cases.items():
         np.testing.assert_allclose(run(name, np.array([given])), [expected], rtol=4e-16)
+    # Orders by zeta: -2 zeta(3), and the 8th, 8! zeta(9) less; by the reflection pi^2 - that at 1.5.
+    for order, given, expected in (
+        (2, 1.0, -2.4041138063191886),
+        (8, 1.0, -40400.97839874763),
+        (1, -0.5, 8.93480220054468),
+        (3, 0.5, 97.40909103400244),
+    ):
+        result = run("polygamma", np.array([given]), order=order)
+        np.testing.assert_allclose(result, [expected], rtol=1e-14)
     # Zeros of J_0 and J_1 from table 9.5, where the expansion for large arguments holds.
     assert abs(run("j0", np.array([30.634606468431976]))[0]) < 1e-14
     assert abs(run("j1", np.array([32.189679910974405]))[0]) < 1e-14

@@ -55,6 +55,7 @@ HALF_PI = math.pi / 2
         ("ndtri", [0.0, 1.0, 0.5, -0.1, 1.1, NAN], [-INF, INF, 0.0, NAN, NAN, NAN]),
         ("gamma", [0.0, -0.0, -1.0, -INF, INF, 5.0, NAN], [INF, -INF, NAN, NAN, INF, 24.0, NAN]),
         ("lgamma", [0.0, -0.0, -1.0, -INF, INF, 1.0, NAN], [INF, INF, INF, INF, INF, 0.0, NAN]),
+        ("polygamma", [0.0, -0.0, -1.0, -INF, INF, NAN], [INF, INF, INF, NAN, 0.0, NAN]),
         ("digamma", [0.0, -0.0, -1.0, -INF, INF, NAN], [-INF, INF, NAN, NAN, INF, NAN]),
         ("i0", [0.0, INF, -INF, NAN], [1.0, INF, INF, NAN]),
         ("i1", [-0.0, INF, -INF, NAN], [-0.0, INF, -INF, NAN]),

@@ -74,7 +74,10 @@ RANGES: dict[str, Callable[[Any], Any]] = {
         ("log", "sqrt", "div", "pow", "rsqrt", "cbrt", "log2", "log10", "log1p", "reciprocal"),
         POSITIVE,
     ),
-    **dict.fromkeys(("reduce_log_sum", "gamma", "lgamma", "xlogy", "xlog1py", "lrn"), POSITIVE),
+    **dict.fromkeys(
+        ("reduce_log_sum", "gamma", "lgamma", "digamma", "polygamma", "xlogy", "xlog1py", "lrn"),
+        POSITIVE,
+    ),
     **dict.fromkeys(("batch_norm", "addcdiv"), POSITIVE),
     **dict.fromkeys(("logit", "bce_loss", "ndtri"), between(0.1, 0.9)),
     **dict.fromkeys(("asin", "acos", "atanh", "erfinv", "tan"), between(-0.9, 0.9)),
@@ -135,7 +138,7 @@ def test_finite_differences(ctx: wia.Context, name: str) -> None:
 
 
 PARTIAL = {"resize", "adaptive_avg_pool", "embedding_bag", "dft", "max_unpool", "scatter_elements"}
-PARTIAL |= {"scatter_nd", "gelu_gradient", "attention"}
+PARTIAL |= {"scatter_nd", "gelu_gradient", "attention", "polygamma"}
 """Those that have a gradient for some attributes only."""
 
 

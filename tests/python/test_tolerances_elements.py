@@ -46,6 +46,7 @@ HONEST: dict[str, Callable[..., Any]] = {
     "cos": np.cos,
     "cosh": np.cosh,
     "digamma": sp.digamma,
+    "polygamma": lambda x, order=1: sp.polygamma(order, x).astype(x.dtype),
     "elu": elu,
     "erf": sp.erf,
     "erfc": sp.erfc,

@@ -9,6 +9,8 @@ from ._numeric import each
 
 _BERNOULLI = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12)
 """B_2k / 2k for k from 1."""
+_EXPANSION = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6)
+"""B_2k for k from 1."""
 _LARGE = 10
 
 
@@ -61,3 +63,58 @@ def digamma(np: Any, wide: Any) -> Any:
     pole = reflected & (part == 0)
     turn = math.pi / np.tan(math.pi * np.where(reflected & ~pole, part, 0.25))
     return np.where(pole, np.nan, np.where(reflected, total - turn, total))
+
+
+def polygamma(np: Any, order: int, wide: Any) -> Any:
+    """A derivative of digamma, of an order of 1 or more.
+
+    Abramowitz and Stegun, Handbook of Mathematical Functions: the reflection 6.4.7, the recurrence
+    6.4.6 up to 20 + order, and the expansion 6.4.11 from there.
+    """
+    reflected = wide < -0.5
+    total = _polygamma_above(np, order, np.where(reflected, 1.0 - wide, wide))
+    part = wide - np.round(wide)
+    pole = reflected & (part == 0)
+    turn = _turn(np, order, np.where(reflected & ~pole, part, 0.25))
+    sign = -1.0 if order % 2 else 1.0
+    at_pole = np.inf if order % 2 else np.nan
+    return np.where(pole, at_pole, np.where(reflected, sign * total - turn, total))
+
+
+def polygamma_parts(np: Any, order: int, wide: Any) -> Any:
+    """What is added up in polygamma, as absolute values."""
+    reflected = wide < -0.5
+    total = np.abs(_polygamma_above(np, order, np.where(reflected, 1.0 - wide, wide)))
+    part = np.where(reflected, wide - np.round(wide), 0.25)
+    return np.where(reflected, total + np.abs(_turn(np, order, part)), total)
+
+
+def _polygamma_above(np: Any, order: int, x: Any) -> Any:
+    """Above -0.5. All terms have one sign, so nothing cancels."""
+    total, low = np.zeros_like(x), 20 + order
+    for _ in range(low + 1):
+        more = x < low
+        total = total + np.where(more, np.where(more, x, 1.0) ** -(order + 1.0), 0.0)
+        x = x + more
+    inverse = 1.0 / x
+    tail, power = 1.0 / order + 0.5 * inverse, inverse * inverse
+    for k, number in enumerate(_EXPANSION, 1):
+        # (2k + order - 1)! / ((2k)! order!)
+        factor = math.comb(2 * k + order - 1, order) / (2 * k)
+        tail = tail + number * factor * power
+        power = power * inverse * inverse
+    sign = 1.0 if order % 2 else -1.0
+    return sign * math.factorial(order) * (total + tail * inverse**order)
+
+
+def _turn(np: Any, order: int, x: Any) -> Any:
+    """The derivative of that order of pi cot(pi x)."""
+    # In c = cot(pi x), whose derivative is -pi (1 + c^2).
+    factors = np.array([0.0, 1.0])
+    for _ in range(order):
+        slope = factors[1:] * np.arange(1, len(factors))
+        factors = -np.concatenate([slope, [0.0, 0.0]]) - np.concatenate([[0.0, 0.0], slope])
+    cotangent, total = 1.0 / np.tan(math.pi * x), np.zeros_like(x)
+    for factor in factors[::-1]:
+        total = total * cotangent + factor
+    return math.pi ** (order + 1) * total

@@ -67,6 +67,8 @@ PROGRAMS: dict[str, str] = {
     "ndtri": "d_input = grad * exp(output * output * 0.5) * 2.5066282746310002",
     "gamma": "d_input = grad * output * digamma(input)",
     "lgamma": "d_input = grad * digamma(input)",
+    "digamma": "d_input = grad * polygamma(input, order=1)",
+    "polygamma": "d_input = grad * polygamma(input, order=order + 1) if order < 8",
     "i0": "d_input = grad * i1(input)",
     "i1": "d_input = grad * where(input == 0, 0.5, i0(input) - output / input)",
     "j0": "d_input = -(grad * j1(input))",

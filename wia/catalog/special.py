@@ -6,10 +6,13 @@ import math
 from typing import Any
 
 from . import _bessel, _gamma
-from ._forms import onnx, relative, roundings, unary
+from ._forms import POSITIVE_SAMPLES, onnx, relative, roundings, unary
+from ._model import Attribute, Sample, Tolerance
 from ._numeric import each, narrow, widen
 
 _HALF = math.sqrt(0.5)
+_MOST = 8
+"""The largest order of a derivative."""
 
 
 def erf(np: Any, x: Any) -> Any:
@@ -59,6 +62,11 @@ def digamma(np: Any, x: Any) -> Any:
     return narrow(np, _gamma.digamma(np, widen(np, x)), x.dtype)
 
 
+def polygamma(np: Any, x: Any, *, order: int) -> Any:
+    """A derivative of digamma."""
+    return narrow(np, _gamma.polygamma(np, order, widen(np, x)), x.dtype)
+
+
 def i0(np: Any, x: Any) -> Any:
     """Modified Bessel function of order 0."""
     return narrow(np, _bessel.modified(np, 0, widen(np, x)), x.dtype)
@@ -85,6 +93,10 @@ def _lgamma_parts(np: Any, x: Any) -> Any:
 
 def _digamma_parts(np: Any, x: Any) -> Any:
     return np.abs(digamma(np, x)) + np.log1p(np.abs(x)) + 1.0
+
+
+def _polygamma_parts(np: Any, x: Any, *, order: int) -> Any:
+    return _gamma.polygamma_parts(np, order, widen(np, x))
 
 
 def _one(np: Any, x: Any) -> Any:
@@ -204,7 +216,42 @@ DIGAMMA = unary(
         _digamma_parts,
     ),
     source="scipy.special.digamma",
-    no_gradient="the catalog has no operation for its derivative, trigamma",
+)
+POLYGAMMA = unary(
+    168,
+    "polygamma",
+    "Derivatives of digamma.",
+    "output = the derivative of digamma at input, of the order",
+    polygamma,
+    attributes=(
+        Attribute(
+            name="order",
+            summary="How often it is derived; 1 is trigamma.",
+            default=1,
+            minimum=1,
+            maximum=_MOST,
+            zero_is_default=True,
+            field="int64_t",
+        ),
+    ),
+    config="wia_polygamma_config_t",
+    notes=(
+        "Zeros give infinity when the order is odd, else an infinity of the other sign; negative "
+        "whole numbers infinity when it is odd, else NaN; -infinity gives NaN, NaN stays.",
+    ),
+    samples=(
+        *POSITIVE_SAMPLES,
+        Sample(shapes=((33,),), values={"order": 2}),
+        Sample(shapes=((3, 31),), values={"order": 8}, fills=("special",)),
+    ),
+    tolerance=Tolerance(
+        ulps=1.0,
+        length=lambda shapes, values: 64 * (1 + values["order"]),
+        magnitude=_polygamma_parts,
+        reason="Sixty-four roundings in the accumulator for each power of the terms, relative to "
+        "the sum of absolute values, and one of the result.",
+    ),
+    source="scipy.special.polygamma; mpmath.psi below 0",
 )
 I0 = unary(
     143,
@@ -247,4 +294,4 @@ J1 = unary(
     source="scipy.special.j1",
 )
 
-OPERATIONS = (ERF, ERFC, ERFINV, NDTR, NDTRI, GAMMA, LGAMMA, DIGAMMA, I0, I1, J0, J1)
+OPERATIONS = (ERF, ERFC, ERFINV, NDTR, NDTRI, GAMMA, LGAMMA, DIGAMMA, POLYGAMMA, I0, I1, J0, J1)
