@@ -156,7 +156,7 @@ def test_functions_that_others_get_wrong_by_hand() -> None:
     }
     for name, (given, expected) in cases.items():
         np.testing.assert_allclose(run(name, np.array([given])), [expected], rtol=4e-16)
-    # Orders by zeta: -2 zeta(3), and the 8th, 8! zeta(9) less; by the reflection pi^2 - that at 1.5.
+    # -2 zeta(3), -8! zeta(9), pi^2 / 2 + 4 by the reflection, pi^4.
     for order, given, expected in (
         (2, 1.0, -2.4041138063191886),
         (8, 1.0, -40400.97839874763),
