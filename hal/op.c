@@ -97,8 +97,11 @@ wia_status_t wia__infer(const wia__op_t *op, const wia_shape_t *inputs, uint32_t
     if (status) return status;
   }
   memset(out_shapes, 0, op->output_count * sizeof *out_shapes);
+  /* Rules may look at every input that the operation has: the caller's array ends where it says. */
+  wia_shape_t all[WIA_MAX_OPERANDS] = {0};
+  if (input_count) memcpy(all, inputs, input_count * sizeof *inputs);
   const wia__infer_t call = {.op = op,
-                             .inputs = inputs,
+                             .inputs = all,
                              .input_count = input_count,
                              .given_count = given_count,
                              .words = words,

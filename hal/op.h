@@ -69,8 +69,8 @@ typedef struct wia__op_t {
 
 struct wia__infer_t {
   const wia__op_t *op;
-  const wia_shape_t *inputs; /* left out: all zero (dtype WIA_DTYPE_NONE) */
-  uint32_t input_count;      /* up to op->max_input_count; the rest is left out */
+  const wia_shape_t *inputs; /* op->max_input_count; left out: all zero (dtype WIA_DTYPE_NONE) */
+  uint32_t input_count;      /* as given; those behind are left out */
   uint32_t given_count;      /* 0, or op->output_count; one that is left out is all zero */
   const wia_scalar_t *words;
   const wia_shape_t *given; /* the outputs that the caller has: for rules whose result is the
