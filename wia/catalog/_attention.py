@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ._numeric import product, widen
+from ._numeric import widen
+from ._products import product
 
 SCORES, CAPPED, MASKED, SHARES = range(4)
 """What the fourth output shows."""

@@ -2,32 +2,92 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from ._cost import elements
 from ._model import Values
+from ._numeric import is_integer
+from ._products import finished_product
 from ._windows import Windows, reach, spread
 
+Finish = Callable[[Any, slice], Any]
+"""finish(sums [..., outputs, places], which outputs they are): see finished_product()."""
 
-def correlate(np: Any, x: Any, weight: Any, values: Values) -> Any:
-    """The wide sums of each output, channel by channel, then row by row of the kernel.
+_WORTH_IT = 1 << 18
+"""Products: for fewer, columns take no less time than sums over the images themselves."""
+_FEW_OUTPUTS = 4
+_COLUMNS = 1 << 21
+"""Elements of columns at a time."""
+
+
+def correlate(np: Any, x: Any, weight: Any, values: Values, dtype: Any, finish: Finish) -> Any:
+    """What ``finish`` makes of the sums, which are channel by channel, then row by row.
 
     ``x`` is [n, c, ...] and ``weight`` [o, c / groups, ...], both wide.
     """
-    groups, kernel = values["groups"], weight.shape[2:]
-    windows = Windows(x.shape, kernel, values)
-    images, channels = x.shape[0], weight.shape[1]
+    if is_integer(x.dtype):
+        x, weight = x.astype(np.int64, copy=False), weight.astype(np.int64, copy=False)
+    windows = Windows(x.shape, weight.shape[2:], values)
+    groups, outputs = values["groups"], weight.shape[0] // values["groups"]
     wide = windows.extend(np, x, 0)
-    wide = wide.reshape(images, groups, channels, *wide.shape[2:])
-    outputs = weight.shape[0] // groups
-    taps = weight.reshape(groups, outputs, channels, elements(kernel))
-    flat = (1,) * len(kernel)
+    wide = wide.reshape(x.shape[0], groups, weight.shape[1], *wide.shape[2:])
+    shape = (x.shape[0], weight.shape[0], *windows.counts)
+    taps = weight.reshape(groups, outputs, elements(weight.shape[1:]))
+    rounds = is_integer(dtype) or dtype.itemsize <= 4
+    if rounds and outputs >= _FEW_OUTPUTS and elements(shape) * taps.shape[2] >= _WORTH_IT:
+        result = np.empty((x.shape[0], groups, outputs, *windows.counts), dtype)
+        for place, columns in _columns(np, wide, windows):
+            own = slice(place[1] * outputs, (place[1] + 1) * outputs)
+            end = partial(_finish_some, finish, own)
+            made = finished_product(np, taps[place[1]], columns, dtype, end)
+            target = result[place].swapaxes(0, 1)
+            target[...] = made.reshape(target.shape)
+        return result.reshape(shape)
+    total = _sum_taps(np, wide, taps, windows)
+    flat = total.reshape(*shape[:2], elements(windows.counts))
+    return finish(flat, slice(None)).reshape(shape)
+
+
+def _finish_some(finish: Finish, own: slice, sums: Any) -> Any:
+    return finish(sums, own)
+
+
+def _columns(np: Any, wide: Any, windows: Windows) -> Iterator[tuple[Any, Any]]:
+    """Where results go, as images, group and rows, and what lies under the kernel there.
+
+    Of several images, if they are small, or of some rows of one: [c * taps, places].
+    """
+    images, groups, channels = wide.shape[:3]
+    height = elements(windows.kernel) * channels
+    row = height * elements(windows.counts[1:])
+    together = max(1, _COLUMNS // (row * windows.counts[0]))
+    rows = max(1, _COLUMNS // row)
+    for group in range(groups):
+        for first in range(0, images, together):
+            some = slice(first, first + together)
+            taps = list(windows.taps(wide[some, group]))
+            for top in range(0, windows.counts[0], rows):
+                part = slice(top, top + rows)
+                # [n, c, taps, rows, ...]
+                stacked = np.stack([tap[:, :, part] for tap in taps], axis=2)
+                columns = np.moveaxis(stacked, 0, 2).reshape(height, -1)
+                yield (some, group, slice(None), part), columns
+
+
+def _sum_taps(np: Any, wide: Any, weights: Any, windows: Windows) -> Any:
+    """The sums over images as they are: [n, groups, outputs, ...]."""
+    images, groups, channels = wide.shape[:3]
+    outputs = weights.shape[1]
+    taps = weights.reshape(groups, outputs, channels, elements(windows.kernel))
+    flat = (1,) * len(windows.kernel)
     total = np.zeros((images, groups, outputs, *windows.counts), wide.dtype)
     for channel in range(channels):
         for i, window in enumerate(windows.taps(wide[:, :, channel])):
             factor = taps[:, :, channel, i].reshape(groups, outputs, *flat)
             total += window[:, :, None] * factor
-    return total.reshape(images, weight.shape[0], *windows.counts)
+    return total
 
 
 def correlate_transposed(np: Any, x: Any, weight: Any, values: Values) -> Any:

@@ -11,8 +11,6 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-_STEP_ELEMENTS = 1 << 16
-_FEW_OUTPUTS = 256
 _SMALL = {"int4": 4, "int2": 2, "uint4": 4, "uint2": 2}
 """Bits of the integers that numpy itself doesn't have."""
 
@@ -82,29 +80,6 @@ def narrow(np: Any, array: Any, dtype: Any) -> Any:
 def product_dtype(np: Any, dtype: Any) -> Any:
     """The dtype of a sum of products: int32 for 8-bit integers, else that of the operands."""
     return np.dtype(np.int32) if is_integer(dtype) and dtype.itemsize == 1 else dtype
-
-
-def product(np: Any, a: Any, b: Any) -> Any:
-    """Matrix product of wide arrays [..., m, k] and [..., k, n], summed in the order of k."""
-    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    (m, k), n = a.shape[-2:], b.shape[-1]
-    dtype = np.int64 if is_integer(a.dtype) else np.float64
-    a, b = a.astype(dtype, copy=False), b.astype(dtype, copy=False)
-    total = np.zeros((*batch, m, n), dtype)
-    if total.size == 0:
-        return total
-    if total.size >= _FEW_OUTPUTS:
-        for index in range(k):
-            total += a[..., :, index, None] * b[..., None, index, :]
-        return total
-    columns = np.moveaxis(np.broadcast_to(a, (*batch, m, k)), -1, 0)[..., None]
-    rows = np.moveaxis(np.broadcast_to(b, (*batch, k, n)), -2, 0)[..., None, :]
-    step = max(1, _STEP_ELEMENTS // total.size)
-    for begin in range(0, k, step):
-        terms = columns[begin : begin + step] * rows[begin : begin + step]
-        terms[0] += total
-        total = np.add.accumulate(terms, axis=0)[-1]
-    return total
 
 
 def scale(np: Any, factor: float, array: Any, name: str) -> Any:

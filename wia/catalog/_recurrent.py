@@ -9,8 +9,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ._bounded import Bounded, bounded_product
 from ._model import Values
-from ._numeric import product
+from ._products import product
 
 Steps = Callable[[Any, Sequence[Any], int], Sequence[Any]]
 """(products of the input, states, direction) to the next states, the hidden one first."""
@@ -41,7 +42,7 @@ _FUNCTIONS: dict[int, Callable[..., Any]] = {
 
 
 class Activations:
-    """The functions of the gates, by direction, with what bounds their inputs."""
+    """The functions of the gates, by direction, with what bounds their inputs; and products."""
 
     def __init__(self, np: Any, kind: str, values: Values) -> None:
         self._np = np
@@ -50,20 +51,57 @@ class Activations:
         self._alphas, self._betas = values.get("alpha", ()), values.get("beta", ())
         self._limit = values.get("clip", 0.0) or math.inf
 
-    def __call__(self, x: Any, gate: int, direction: int) -> Any:
-        """The activation of a gate's sum."""
+    def chosen(self, gate: int, direction: int) -> tuple[int, float, float]:
+        """Which function a gate has, and its two numbers."""
         defaults = DEFAULTS[self._kind]
         place = gate + direction * len(defaults)
         code = (self._codes[place] if self._codes else 0) or defaults[gate]
         alpha = self._alphas[place] if self._alphas else _ALPHAS.get(code, 1.0)
         beta = self._betas[place] if self._betas else _BETAS.get(code, 0.0)
+        return code, alpha, beta
+
+    def __call__(self, x: Any, gate: int, direction: int) -> Any:
+        """The activation of a gate's sum."""
+        code, alpha, beta = self.chosen(gate, direction)
         bounded = self._np.clip(x, -self._limit, self._limit)
         return _FUNCTIONS[code](self._np, bounded, alpha, beta)
 
-    def steepness(self) -> float:
-        """How much errors grow in any of them at most."""
-        factors = [abs(item) for item in (*self._alphas, *self._betas)]
-        return float(max([1.0, *factors]) ** 2)
+    def product(self, a: Any, b: Any) -> Any:
+        """The matrix product of states and weights."""
+        return product(self._np, a, b)
+
+
+class BoundedActivations(Activations):
+    """The same of numbers that may be off."""
+
+    def __call__(self, x: Bounded, gate: int, direction: int) -> Bounded:
+        """Four roundings of the result, and one of the input and of beta where it is added."""
+        code, alpha, beta = self.chosen(gate, direction)
+        value = super().__call__(x.value, gate, direction)
+        slope = self._np.minimum(_steepest(code, alpha, beta), _local(code, value, x.error))
+        moved = slope * (x.error + abs(x.value))
+        return Bounded(value, moved + 4.0 * abs(value) + (abs(beta) if code in _ADDING else 0.0))
+
+    def product(self, a: Bounded, b: Any) -> Bounded:
+        """The same with errors."""
+        return bounded_product(self._np, a, b)
+
+
+_ADDING = (4, 8)
+"""Activations that add beta, so that the result may cancel."""
+
+
+def _steepest(code: int, alpha: float, beta: float) -> float:
+    """How steep an activation is at most; at a jump of 6 nothing bounds an error."""
+    a = abs(alpha)
+    steep = {1: 0.25, 4: a, 5: max(1.0, a), 7: abs(alpha * beta), 8: a, 9: max(1.0, a)}
+    return steep.get(code, 1.0)
+
+
+def _local(code: int, value: Any, error: Any) -> Any:
+    """How steep sigmoid and tanh are here, and as far around as the error goes."""
+    slopes = {1: lambda: value * (1.0 - value), 2: lambda: 1.0 - value * value}
+    return slopes[code]() + error * 2.0**-24 if code in slopes else math.inf
 
 
 def biases(np: Any, bias: Any, gates: int, size: int) -> tuple[Any, Any]:
@@ -77,7 +115,7 @@ def biases(np: Any, bias: Any, gates: int, size: int) -> tuple[Any, Any]:
 def rnn_step(np: Any, from_input: Any, states: Any, r: Any, bias: Any, act: Any, d: int) -> Any:
     """act(x W + h R + b)."""
     (h,) = states
-    return (act(from_input + product(np, h, r.T) + bias, 0, d),)
+    return (act(from_input + act.product(h, r.T) + bias, 0, d),)
 
 
 def gru_step(
@@ -86,13 +124,13 @@ def gru_step(
     """Update and reset gates; the reset works before the product, or on it when linear."""
     (h,) = states
     size = r.shape[1]
-    gates = from_input[:, : 2 * size] + product(np, h, r[: 2 * size].T) + bias[: 2 * size]
+    gates = from_input[:, : 2 * size] + act.product(h, r[: 2 * size].T) + bias[: 2 * size]
     z, reset = act(gates[:, :size], 0, d), act(gates[:, size:], 0, d)
     last, own = r[2 * size :].T, from_input[:, 2 * size :]
     if linear:
-        new = act(own + reset * (product(np, h, last) + bias[2 * size :]), 1, d)
+        new = act(own + reset * (act.product(h, last) + bias[2 * size :]), 1, d)
     else:
-        new = act(own + product(np, reset * h, last) + bias[2 * size :], 1, d)
+        new = act(own + act.product(reset * h, last) + bias[2 * size :], 1, d)
     return ((1.0 - z) * new + z * h,)
 
 
@@ -110,7 +148,7 @@ def lstm_step(
     """Input, output and forget gates over a cell."""
     h, c = states
     size = r.shape[1]
-    sums = from_input + product(np, h, r.T) + bias
+    sums = from_input + act.product(h, r.T) + bias
     i, o, f, g = (sums[:, n * size : (n + 1) * size] for n in range(4))
     seen = np.zeros(3 * size) if peepholes is None else peepholes
     i = act(i + seen[:size] * c, 0, d)
@@ -118,6 +156,27 @@ def lstm_step(
     cell = f * c + i * act(g, 1, d)
     o = act(o + seen[size : 2 * size] * cell, 0, d)
     return o * act(cell, 2, d), cell
+
+
+def take_step(
+    np: Any,
+    kind: str,
+    sums: Any,
+    states: Any,
+    r: Any,
+    bias: Any,
+    act: Any,
+    d: int,
+    values: Values,
+    peepholes: Any = None,
+) -> Any:
+    """The next states of a cell of any kind."""
+    if kind == "rnn":
+        return rnn_step(np, sums, states, r, bias, act, d)
+    if kind == "gru":
+        return gru_step(np, sums, states, r, bias, act, d, values["linear_before_reset"])
+    coupled = values.get("input_forget", 0)
+    return lstm_step(np, sums, states, r, bias, act, d, peepholes, coupled)
 
 
 def run_layer(
@@ -147,18 +206,3 @@ def run_layer(
         for item, final in zip(last, now, strict=True):
             item[d] = final
     return total, last
-
-
-def error_step(np: Any, inputs: Any, states: Any, errors: Any, r: Any, steep: float) -> Any:
-    """How the errors of states grow in a step, whatever the cell: a bound, not an estimate.
-
-    ``inputs`` are the absolute sums that each gate has from the input and its biases.
-    """
-    h, c = states[0], states[-1]
-    size = r.shape[1]
-    from_state = np.matmul(abs(h), abs(r).T)
-    grown = inputs + from_state + np.matmul(errors[0], abs(r).T)
-    gates = grown.reshape(-1, r.shape[0] // size, size).max(axis=1) * steep
-    largest = from_state.reshape(-1, r.shape[0] // size, size).max(axis=1)
-    new = gates * (2.0 + abs(c) + largest) + errors[-1] + abs(c) + 1.0
-    return [new * steep for _ in states]

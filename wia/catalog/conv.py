@@ -37,9 +37,13 @@ GROUPS = Attribute(
 
 def conv(np: Any, x: Any, weight: Any, bias: Any = None, **values: Any) -> Any:
     """Cross-correlation, summed channel by channel, then row by row of the kernel."""
-    total = correlate(np, widen(np, x), widen(np, weight), values)
-    total = add_bias(np, total, None if bias is None else widen(np, bias))
-    return narrow(np, total, product_dtype(np, x.dtype))
+    dtype = product_dtype(np, x.dtype)
+
+    def finish(sums: Any, outputs: slice) -> Any:
+        total = sums if bias is None else sums + widen(np, bias)[outputs, None]
+        return narrow(np, total, dtype)
+
+    return correlate(np, widen(np, x), widen(np, weight), values, dtype, finish)
 
 
 def conv_transpose(np: Any, x: Any, weight: Any, bias: Any = None, **values: Any) -> Any:

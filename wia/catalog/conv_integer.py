@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._convolve import add_bias, correlate
+from ._convolve import correlate
 from ._cost import elements
 from ._model import Operand, Operation, Sample, Shape, Standard, Tolerance, Values
 from ._quantized import requantize, shift, wrap
@@ -19,8 +19,8 @@ def conv_integer(
     np: Any, x: Any, weight: Any, x_zero: Any = None, weight_zero: Any = None, **values: Any
 ) -> Any:
     """Sums of products of the elements without their zero points."""
-    total = correlate(np, shift(np, x, x_zero), shift(np, weight, weight_zero, 0), values)
-    return wrap(np, total)
+    x, weight = shift(np, x, x_zero), shift(np, weight, weight_zero, 0)
+    return correlate(np, x, weight, values, np.dtype(np.int32), lambda sums, _: wrap(np, sums))
 
 
 def qlinear_conv(
@@ -37,12 +37,15 @@ def qlinear_conv(
     **values: Any,
 ) -> Any:
     """The integer convolution, brought back to 8 bits."""
-    total = correlate(np, shift(np, x, x_zero), shift(np, weight, weight_zero, 0), values)
-    total = wrap(np, add_bias(np, total, None if bias is None else bias.astype(np.int64)))
     factor = x_scale * weight_scale / scale
-    if factor.ndim == 1:
-        factor = factor.reshape(-1, *([1] * (x.ndim - 2)))
-    return requantize(np, total, factor, zero)
+
+    def finish(sums: Any, outputs: slice) -> Any:
+        total = sums if bias is None else sums + bias.astype(np.int64)[outputs, None]
+        own = factor[outputs, None] if factor.size > 1 else factor.reshape(())
+        return requantize(np, wrap(np, total), own, zero)
+
+    x, weight = shift(np, x, x_zero), shift(np, weight, weight_zero, 0)
+    return correlate(np, x, weight, values, zero.dtype, finish)
 
 
 def _flops(position: int) -> Any:

@@ -17,7 +17,8 @@ from ._model import (
     Tolerance,
     Values,
 )
-from ._numeric import narrow, product, scale, widen
+from ._numeric import narrow, scale, widen
+from ._products import finished_product, product
 from ._quantized import requantize, shift, wrap
 
 _BYTES = ("int8", "uint8")
@@ -37,11 +38,15 @@ def gemm(
 ) -> Any:
     """alpha * a b + beta * c."""
     left, right = widen(np, a), widen(np, b)
-    total = product(np, left.T if transpose_a else left, right.T if transpose_b else right)
-    total = scale(np, alpha, total, "alpha")
-    if c is not None and beta != 0:
-        total = total + scale(np, beta, widen(np, c), "beta")
-    return narrow(np, total, a.dtype)
+    left, right = left.T if transpose_a else left, right.T if transpose_b else right
+
+    def finish(total: Any) -> Any:
+        total = scale(np, alpha, total, "alpha")
+        if c is not None and beta != 0:
+            total = total + scale(np, beta, widen(np, c), "beta")
+        return narrow(np, total, a.dtype)
+
+    return finished_product(np, left, right, a.dtype, finish)
 
 
 def _absolute_gemm(np: Any, a: Any, b: Any, c: Any = None, **values: Any) -> Any:

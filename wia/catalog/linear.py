@@ -17,7 +17,8 @@ from ._model import (
     Tolerance,
     Values,
 )
-from ._numeric import narrow, product, product_dtype, scale, widen
+from ._numeric import narrow, product_dtype, scale, widen
+from ._products import finished_product
 
 _INT8 = ("int8", "uint8")
 _PRODUCT_REASON = (
@@ -36,32 +37,42 @@ def _matrices(np: Any, a: Any, b: Any, values: Values) -> tuple[Any, Any]:
 def matmul(np: Any, a: Any, b: Any, *, c: Any = None, **values: Any) -> Any:
     """alpha * a b + beta * c, by numpy's rules of rank."""
     left, right = _matrices(np, a, b, values)
-    total = product(np, left, right)
-    total = total[..., 0] if b.ndim == 1 else total
-    total = total[..., 0, :] if a.ndim == 1 and b.ndim > 1 else total
-    total = total[..., 0] if a.ndim == 1 and b.ndim == 1 else total
-    total = scale(np, values["alpha"], total, "alpha")
-    if values["beta"] != 0:
-        total = total + scale(np, values["beta"], widen(np, c), "beta")
-    return narrow(np, total, product_dtype(np, a.dtype))
+    dtype = product_dtype(np, a.dtype)
+
+    def finish(total: Any) -> Any:
+        total = total[..., 0] if b.ndim == 1 else total
+        total = total[..., 0, :] if a.ndim == 1 and b.ndim > 1 else total
+        total = total[..., 0] if a.ndim == 1 and b.ndim == 1 else total
+        total = scale(np, values["alpha"], total, "alpha")
+        if values["beta"] != 0:
+            total = total + scale(np, values["beta"], widen(np, c), "beta")
+        return narrow(np, total, dtype)
+
+    return finished_product(np, left, right, dtype, finish)
 
 
 def addmm(np: Any, x: Any, mat1: Any, mat2: Any, *, alpha: float, beta: float) -> Any:
     """beta * input + alpha * mat1 mat2."""
-    total = scale(np, alpha, product(np, widen(np, mat1), widen(np, mat2)), "alpha")
-    if beta != 0:
-        total = total + scale(np, beta, widen(np, x), "beta")
-    return narrow(np, total, mat1.dtype)
+
+    def finish(total: Any) -> Any:
+        total = scale(np, alpha, total, "alpha")
+        if beta != 0:
+            total = total + scale(np, beta, widen(np, x), "beta")
+        return narrow(np, total, mat1.dtype)
+
+    return finished_product(np, widen(np, mat1), widen(np, mat2), mat1.dtype, finish)
 
 
 def linear(np: Any, x: Any, weight: Any, bias: Any = None) -> Any:
     """Input times weight transposed, plus bias."""
     rows = widen(np, x).reshape(elements(x.shape[:-1]), weight.shape[1])
-    total = product(np, rows, widen(np, weight).T)
-    if bias is not None:
-        total = total + widen(np, bias)
-    total = total.reshape(*x.shape[:-1], weight.shape[0])
-    return narrow(np, total, product_dtype(np, x.dtype))
+    dtype = product_dtype(np, x.dtype)
+
+    def finish(total: Any) -> Any:
+        total = total if bias is None else total + widen(np, bias)
+        return narrow(np, total.reshape(*x.shape[:-1], weight.shape[0]), dtype)
+
+    return finished_product(np, rows, widen(np, weight).T, dtype, finish)
 
 
 def _absolute_matmul(np: Any, a: Any, b: Any, *, c: Any = None, **values: Any) -> Any:

@@ -4,37 +4,31 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._bounded import CARRIED, Bounded
 from ._forms import flag
 from ._model import FLOATS, Operand, Operation, Sample, Shape, Tolerance, Values
-from ._numeric import narrow, product, widen
-from ._recurrent import Activations, biases, error_step, gru_step, lstm_step, rnn_step
+from ._numeric import narrow, widen
+from ._recurrent import Activations, BoundedActivations, biases, take_step
 
 _GATES = {"rnn": 1, "gru": 3, "lstm": 4}
-_REASON = (
-    "The roundings of both products and 16 more, relative to absolute sums of all gates and the "
-    "states."
-)
 
 
 def _step(
-    np: Any, kind: str, x: Any, states: list[Any], w: Any, r: Any, bias: Any, linear: int = 0
+    np: Any, kind: str, x: Any, states: list[Any], w: Any, r: Any, bias: Any, act: Any, linear: int
 ) -> tuple[Any, ...]:
-    """The next states, wide."""
+    """The next states."""
     own, rest = biases(np, bias, _GATES[kind], r.shape[-1])
-    sums = product(np, x, w.T) + own
-    act = Activations(np, kind, {})
-    if kind == "rnn":
-        return tuple(rnn_step(np, sums, states, r, rest, act, 0))
-    if kind == "gru":
-        return tuple(gru_step(np, sums, states, r, rest, act, 0, linear))
-    return tuple(lstm_step(np, sums, states, r, rest, act, 0, None, 0))
+    sums = act.product(x, w.T) + own
+    values = {"linear_before_reset": linear}
+    return tuple(take_step(np, kind, sums, states, r, rest, act, 0, values))
 
 
 def _cell(np: Any, kind: str, x: Any, *operands: Any, linear: int = 0) -> tuple[Any, ...]:
     *rest, bias = operands
     *states, w, r = (widen(np, item) for item in rest)
     bias = None if bias is None else widen(np, bias)
-    new = _step(np, kind, widen(np, x), states, w, r, bias, linear)
+    act = Activations(np, kind, {})
+    new = _step(np, kind, widen(np, x), states, w, r, bias, act, linear)
     return tuple(narrow(np, item, x.dtype) for item in new)
 
 
@@ -56,19 +50,26 @@ def lstm_cell(np: Any, x: Any, h: Any, c: Any, w: Any, r: Any, bias: Any = None)
 
 
 def _magnitude(kind: str, output: int) -> Any:
-    def magnitude(np: Any, x: Any, *operands: Any, **values: Any) -> Any:
+    def magnitude(
+        np: Any, x: Any, *operands: Any, linear_before_reset: int = 0, **values: Any
+    ) -> Any:
         *rest, bias = operands
         *states, w, r = rest
-        own, more = biases(np, bias, _GATES[kind], r.shape[-1])
-        inputs = np.matmul(abs(x), abs(w).T) + abs(own) + abs(more)
-        none = [np.zeros_like(item) for item in states]
-        return error_step(np, inputs, states, none, r, 1.0)[output]
+        known = [Bounded(item) for item in states]
+        act = BoundedActivations(np, kind, {})
+        new = _step(np, kind, Bounded(x), known, w, r, bias, act, linear_before_reset)
+        return new[output].error
 
     return magnitude
 
 
-def _length(shapes: tuple[Shape | None, ...], values: Values) -> int:
-    return (shapes[0] or (0, 0))[1] + (shapes[1] or (0, 0))[1] + 16
+def _tolerance(kind: str, output: int) -> Tolerance:
+    return Tolerance(
+        ulps=1.0,
+        length=lambda shapes, values: 1,
+        magnitude=_magnitude(kind, output),
+        reason=f"{CARRIED}.",
+    )
 
 
 def _flops(shapes: tuple[Shape | None, ...], out: Shape, values: Values) -> float:
@@ -114,18 +115,14 @@ def _entry(
             Operand(
                 name=f"next_{name}",
                 summary="[b, h].",
-                tolerance=Tolerance(
-                    ulps=1.0, length=_length, magnitude=_magnitude(kind, i), reason=_REASON
-                ),
+                tolerance=_tolerance(kind, i),
             )
             for i, name in enumerate(states)
         ),
         family="recurrent_cell",
         dtypes=FLOATS,
         semantics=semantics,
-        tolerance=Tolerance(
-            ulps=1.0, length=_length, magnitude=_magnitude(kind, 0), reason=_REASON
-        ),
+        tolerance=_tolerance(kind, 0),
         flops=_flops,
         samples=tuple(samples),
         **more,
