@@ -1,4 +1,4 @@
-"""Changes models of ONNX's suite by chance: they run, or the error is one of WIA's.
+"""Changes models of ONNX's suite and of ai.onnx.ml by chance: they run, or get an error of WIA's.
 
 `python onnx_fuzz.py` does so for a minute, `--seconds` takes another time and `--seed` the seed
 that a failing run printed. Any other exception is a fault of WIA and is shown once per place.
@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import onnx
 import onnx.backend.test.case.node
+import onnx_learned
 from onnx import AttributeProto, helper, numpy_helper
 
 import wia
@@ -27,7 +28,10 @@ import wia.onnx
 
 _INTS = (-100, -3, -2, -1, 0, 1, 2, 3, 5, 100, 2**31, 2**40, -(2**63))
 _FLOATS = (0.0, -1.0, float("nan"), float("inf"), 1e30)
-_TEXTS = (b"", b"none", b"\xff\xfe", b"linear", b"NOTSET", b"SAME_UPPER", b"mean", b"ij,jk->ik")
+_TEXTS = (
+    *(b"", b"none", b"\xff\xfe", b"linear", b"NOTSET", b"SAME_UPPER", b"mean", b"ij,jk->ik"),
+    *(b"LEAF", b"RBF", b"PROBIT"),
+)
 _DTYPES = ("float32", "int64", "bool", "uint8", "int32", "float16", "complex64", "float64")
 _PATIENCE = 2
 """Seconds for a model, which may ask for 2**40 turns of a loop."""
@@ -50,6 +54,9 @@ def cases() -> list[tuple[str, Any, dict[str, Any]]]:
             inputs = dict(zip(names, case.data_sets[0][0], strict=False))
             if all(isinstance(value, np.ndarray) for value in inputs.values()):
                 found.append((case.name, case.model, inputs))
+    for name, own in onnx_learned.CASES.items():
+        inputs = {f"x{i}": value for i, value in enumerate(own.inputs)}
+        found.append((name, own.model(), inputs))
     return found
 
 

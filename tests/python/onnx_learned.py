@@ -57,6 +57,12 @@ class Case(NamedTuple):
     expected: tuple[Any, ...]
     version: int = 1
 
+    def model(self) -> Any:
+        """The model of the node, whose inputs are x0, x1, ..."""
+        inputs = {f"x{i}": value for i, value in enumerate(self.inputs)}
+        kinds = [element_type(array) for array in self.expected]
+        return node_model(self.op, inputs, kinds, version=self.version, **self.attributes)
+
 
 def assert_alike(found: Any, expected: Any, tolerance: float = 1e-5) -> None:
     """Compares shape, dtype and elements."""

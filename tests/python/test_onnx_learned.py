@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
-from onnx_learned import CASES, Case, assert_alike, element_type, floats, ints, node_model, texts
+from onnx_learned import CASES, Case, assert_alike, floats, ints, node_model, texts
 
 import wia
 import wia.onnx
@@ -25,9 +26,7 @@ _TO_TEXTS = helper.make_map_type_proto(
 
 def run_case(case: Case, device: str = "reference") -> list[Any]:
     inputs = {f"x{i}": value for i, value in enumerate(case.inputs)}
-    kinds = [element_type(array) for array in case.expected]
-    model = node_model(case.op, inputs, kinds, version=case.version, **case.attributes)
-    with wia.onnx.load(model, device) as session:
+    with wia.onnx.load(case.model(), device) as session:
         first = [*session.run(inputs).values()]
         again = [*session.run(inputs).values()]  # with what the first run kept
     for one, other in zip(first, again, strict=True):
@@ -159,6 +158,11 @@ def _changed(name: str, **attributes: Any) -> Case:
         (_changed("one of strings", cats_int64s=[1]), "either cats_strings or cats_int64s"),
         (_changed("over L1", norm="L3"), "'L3'; expected one of 'MAX', 'L1', 'L2'"),
         (_changed("integers to strings", cats_int64s=[1]), "2 strings and 1 integers"),
+        (CASES["columns of strings"]._replace(inputs=(texts("a", "b"), ints(2))), "there are 2"),
+        (
+            CASES["columns of strings"]._replace(inputs=(np.array("a", object), ints(0))),
+            "0 dimensions",
+        ),
         (CASES["columns"]._replace(inputs=(floats([1.0, 2.0]), ints(2))), "2"),
     ],
 )

@@ -153,7 +153,7 @@ class _DryPlacer(Placer):
         shapes[len(inputs) : len(inputs)] = missing
         operands = [*inputs, *missing, *made]
         sizes = [0 if t is None else t.dtype.itemsize for t in operands]
-        flops, moved = cost(entry, shapes, sizes, {**entry.defaults(), **attributes})
+        flops, moved = cost(entry, shapes, sizes, _by_number(entry, attributes))
         self.flops += flops
         self.moved_size += moved
         lead = made[0] if not inputs or inputs[0] is None else inputs[0]
@@ -169,6 +169,19 @@ class _DryPlacer(Placer):
 
     def _release(self, size: int) -> None:
         self._live -= size
+
+
+def _by_number(entry: Operation, attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Values of all attributes, choices by number, as the formulas of the catalog have them."""
+    values = entry.defaults()
+    for name, value in attributes.items():
+        if value is not None:
+            values[name] = value
+    for item in entry.attributes:
+        if item.choices and isinstance(values[item.name], str):
+            numbers = {choice.name.lower(): choice.value for choice in item.choices}
+            values[item.name] = numbers[values[item.name]]
+    return values
 
 
 class _Watched(Runtime):

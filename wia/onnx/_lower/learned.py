@@ -119,7 +119,9 @@ def array_feature_extractor(call: Call) -> Result:
     if is_text(call.value(0)):
         source: Any = call.value(0)
         numbers = call.read(columns).reshape(-1)
-        size = source.shape[-1] if source.ndim else 0
+        if not source.ndim:
+            raise ModelError("the input has 0 dimensions; expected 1 or more")
+        size = source.shape[-1]
         if any(not -size <= number < size for number in numbers):
             raise ModelError(f"a column of {numbers.tolist()} isn't there; there are {size}")
         chosen: np.ndarray[Any, Any] = source[..., numbers]
