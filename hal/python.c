@@ -19,6 +19,9 @@
 #ifndef WIA_BRIDGE_FILE
 #define WIA_BRIDGE_FILE ""
 #endif
+#ifndef WIA_PYTHON_VERSION
+#define WIA_PYTHON_VERSION ""
+#endif
 
 typedef int (*start_bridge_fn_t)(char *error, size_t error_size);
 
@@ -66,27 +69,49 @@ WIA_API const char *wia__get_libpython(void) {
   return given[0] != '\0' ? given : WIA_LIBPYTHON_PATH;
 }
 
-/* NULL, or what went wrong. Symbols are global: extension modules of Python don't link to it. */
+/* NULL, or why the bridge can't work with the Python of a library, or of the process (NULL). The bridge
+ * is for one version of Python: another has structures of its own. */
+static const char *judge_python(void *library, const char *name) {
+  char *text;
+  void *symbol = wia__find_symbol(library, "Py_GetVersion", &text);
+  if (symbol == NULL) {
+    free(text);
+    return wia__text("%s is no Python library: it lacks Py_GetVersion; set WIA_LIBPYTHON to the "
+                     "path of a libpython",
+                     name);
+  }
+  const char *(*get_version)(void);
+  memcpy(&get_version, &symbol, sizeof get_version); /* ISO C has no cast between the two */
+  static const char wanted[] = WIA_PYTHON_VERSION ".";
+  const char *version = get_version();
+  if (strncmp(version, wanted, sizeof wanted - 1) == 0) return NULL;
+  return wia__text("%s is Python %.*s, and wia is installed for Python " WIA_PYTHON_VERSION
+                   ": use a Python of that version (WIA_LIBPYTHON names its library), or install "
+                   "wia for the other one",
+                   name, (int)strcspn(version, " "), version);
+}
+
+/* NULL, or what went wrong. Symbols are global: extension modules of Python don't link to it. What is not
+ * the right library is never made global: it would be in the way of the right one. */
 static const char *load_python_library(void) {
   char *text;
-  if (wia__find_symbol(NULL, "Py_IsInitialized", &text) != NULL) return NULL;
+  if (wia__find_symbol(NULL, "Py_IsInitialized", &text) != NULL)
+    return judge_python(NULL, "the Python of this process");
   free(text);
   const char *path = wia__get_libpython();
   if (path[0] == '\0')
     return "this library was built with a Python that has no shared libpython; set WIA_LIBPYTHON "
            "to the path of one, for example /usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0";
-  if (wia__load_library(path, true, &text) == NULL) {
-    const char *problem = wia__text("the Python library %s can't be loaded (%s); set WIA_LIBPYTHON "
-                                    "to the path of one that can",
-                                    path, text != NULL ? text : "");
-    free(text);
+  void *library = wia__load_library(path, false, &text);
+  const char *problem = library != NULL ? judge_python(library, path) : NULL;
+  if (problem != NULL || (library != NULL && wia__load_library(path, true, &text) != NULL))
     return problem;
-  }
-  if (wia__find_symbol(NULL, "Py_IsInitialized", &text) != NULL) return NULL;
+  problem =
+      wia__text("the Python library %s can't be loaded (%s); set WIA_LIBPYTHON to the path of "
+                "one that can",
+                path, text != NULL ? text : "");
   free(text);
-  return wia__text("%s is no Python library: it lacks Py_IsInitialized; set WIA_LIBPYTHON to the "
-                   "path of a libpython",
-                   path);
+  return problem;
 }
 
 static wia__problem_t start_bridge(void) {

@@ -4,3 +4,5 @@ from typing import Any
 
 ffi: Any
 lib: Any
+
+def check_interpreter() -> None: ...

@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from wia._bridge import ffi, lib
+from wia._bridge import check_interpreter, ffi, lib
 
 __all__ = ["NULL", "Buffer", "ffi", "lib", "new_struct", "text"]
 
+check_interpreter()
 NULL = ffi.NULL
 
 

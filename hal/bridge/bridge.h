@@ -7,13 +7,26 @@
 
 /* Threads of the library may call a Python driver at any time, also while the interpreter ends.
  * Each such call passes the gate; once it is closed, calls are answered UNAVAILABLE without
- * entering Python. */
+ * entering Python. Inside, the thread has a Python thread state; the GIL is still to be taken. */
 int wia__enter_gate(void);
 void wia__leave_gate(void);
 /* Closes the gate and waits up to timeout_ns until nobody is inside. Returns 0, or how many are. */
 int64_t wia__close_gate(int64_t timeout_ns);
-/* What a call gets that found the gate closed. out_error may be NULL. */
+int wia__is_gate_closed(void);
+/* What a call gets that was not let in, on the same thread. out_error may be NULL. */
 wia_status_t wia__refuse_at_gate(wia_error_t *out_error);
+
+typedef enum wia__entry_t {
+  WIA__ENTRY_OPEN = 0,
+  WIA__ENTRY_CLOSED = 1,
+  WIA__ENTRY_FOREIGN = 2, /* the thread works for an interpreter beside the main one */
+  WIA__ENTRY_NO_MEMORY = 3
+} wia__entry_t;
+
+/* For the gate: has the thread ready to take the GIL of the main interpreter. */
+wia__entry_t wia__attach_thread(void);
+/* From here on a fork does for the interpreter what os.fork() does. */
+void wia__watch_forks(void);
 
 /* The memory entries of a driver table, on host memory. They don't look at the device. */
 wia_status_t wia__host_get_memory_kind(wia_driver_device_t device, uint32_t index,

@@ -144,7 +144,8 @@ def write_source(output: Path, include: list[Path], here: Path, compiler: str) -
     cdef += "#define WIA_TIMEOUT_INFINITE ...\n"
     cdef += "".join(f'extern "Python" {python};\n' for python in pythons)
     cdef += "".join(f"{gate};\n" for gate in gates)
-    preamble = names + '#include "bridge.h"\n' + internal_text
+    preamble = "#define PyInit__bridge wia__init_bridge\n"  # the other one is in module.c
+    preamble += names + '#include "bridge.h"\n' + internal_text
     preamble += "".join(f"static {python};\n" for python in pythons)
     preamble += "\n".join(f"static {definition}" for definition in definitions)
     ffi = cffi.FFI()

@@ -13,13 +13,14 @@
 
 static _Atomic int64_t gate;
 static _Thread_local int64_t depth; /* calls inside, of this thread */
+static _Thread_local wia__entry_t entry;
 
 int wia__enter_gate(void) {
-  if (atomic_fetch_add(&gate, 1) < CLOSED) {
-    depth++;
-    return 1;
-  }
-  atomic_fetch_sub(&gate, 1);
+  const int open = atomic_fetch_add(&gate, 1) < CLOSED;
+  depth++; /* by now, for a fork */
+  entry = open ? wia__attach_thread() : WIA__ENTRY_CLOSED;
+  if (entry == WIA__ENTRY_OPEN) return 1;
+  wia__leave_gate();
   return 0;
 }
 
@@ -45,10 +46,25 @@ int64_t wia__close_gate(int64_t timeout_ns) {
   return inside;
 }
 
+int wia__is_gate_closed(void) { return atomic_load(&gate) >= CLOSED; }
+
 wia_status_t wia__refuse_at_gate(wia_error_t *out_error) {
+  static const struct {
+    wia_status_t status;
+    const char *text;
+  } refusals[] = {
+      [WIA__ENTRY_OPEN] = {WIA_STATUS_INTERNAL, ""},
+      [WIA__ENTRY_CLOSED] = {WIA_STATUS_UNAVAILABLE,
+                             "The Python interpreter of this driver has ended. Synchronize streams "
+                             "before the program ends."},
+      [WIA__ENTRY_FOREIGN] =
+          {WIA_STATUS_FAILED_PRECONDITION,
+           "This call comes from a subinterpreter, and drivers in Python work in "
+           "the main interpreter alone. Make the call from there."},
+      [WIA__ENTRY_NO_MEMORY] = {WIA_STATUS_RESOURCE_EXHAUSTED,
+                                "There is no memory for this thread to enter Python."},
+  };
   if (out_error)
-    snprintf(out_error->message, sizeof out_error->message,
-             "The Python interpreter of this driver has ended. Synchronize streams before the "
-             "program ends.");
-  return WIA_STATUS_UNAVAILABLE;
+    snprintf(out_error->message, sizeof out_error->message, "%s", refusals[entry].text);
+  return refusals[entry].status;
 }

@@ -5,7 +5,6 @@
 
 #include <dlfcn.h>
 #include <limits.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,28 +30,6 @@ int wia__raise_in_thread(uint64_t thread, uint64_t exception_class) {
 }
 
 __attribute__((visibility("default"))) int wia_bridge_start(char *error, size_t error_size);
-
-/* What os.fork() does around a fork, for a C program that forks: else the child's interpreter would
- * wait for threads that it doesn't have. Python code that forks comes here with the GIL. */
-static _Thread_local int forking;
-static _Thread_local PyGILState_STATE fork_state;
-
-static void before_fork(void) {
-  forking = Py_IsInitialized() && !PyGILState_Check();
-  if (!forking) return;
-  fork_state = PyGILState_Ensure();
-  PyOS_BeforeFork();
-}
-
-static void behind_fork(void (*tell)(void)) {
-  if (!forking) return;
-  tell();
-  PyGILState_Release(fork_state);
-  forking = 0;
-}
-
-static void in_parent(void) { behind_fork(PyOS_AfterFork_Parent); }
-static void in_child(void) { behind_fork(PyOS_AfterFork_Child); }
 
 static void print_error(char *error, size_t error_size, const char *what, const char *why) {
   if (error_size != 0)
@@ -167,19 +144,27 @@ int wia_bridge_start(char *error, size_t error_size) {
   const int running = Py_IsInitialized();
   python_is_ours = !running;
   PyGILState_STATE state = PyGILState_UNLOCKED;
+  if (running && !wia__enter_gate()) {
+    wia_error_t refusal = {0};
+    (void)wia__refuse_at_gate(&refusal);
+    print_error(error, error_size, refusal.message, NULL);
+    return 1;
+  }
   if (running)
     state = PyGILState_Ensure();
   else if (!initialize(site_packages, error, error_size))
     return 1;
-  if (!running) (void)pthread_atfork(before_fork, in_parent, in_child);
+  if (!running) wia__watch_forks();
   PyObject *host = NULL;
   if (add_site_packages(site_packages)) host = PyImport_ImportModule("wia._host");
   const int failed = host == NULL;
   if (failed) take_exception(error, error_size);
   Py_XDECREF(host);
-  if (running)
+  if (running) {
     PyGILState_Release(state);
-  else
+    wia__leave_gate();
+  } else {
     PyEval_SaveThread(); /* other threads take it from here on */
+  }
   return failed;
 }

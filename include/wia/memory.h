@@ -92,7 +92,8 @@ WIA_API wia_status_t wia_free(void *ptr);
 
 /* The same behind what is on a stream now, of work that the library doesn't see too: later calls have no
  * use of the address, and the memory serves again where that is safe, in the same stream at once.
- * stream NULL: wia_free(). Errors: also INVALID_ARGUMENT for a stream of another device. */
+ * stream NULL: wia_free(). Errors: also INVALID_ARGUMENT for a stream of another device;
+ * RESOURCE_EXHAUSTED when there is no host memory to note the stream: it is not freed then. */
 WIA_API wia_status_t wia_free_async(void *ptr, wia_stream_t *stream);
 
 /* Copy size bytes. With a stream the copy is enqueued and host memory has to stay valid until it is

@@ -14,10 +14,14 @@ from support import RunPython, install
 from wia._config import prefix
 
 PROGRAM = r"""
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -55,9 +59,16 @@ static int work(const char *name, int on_stream) {
 
 static void *in_thread(void *name) { return work(name, 1) ? name : NULL; }
 
+static _Atomic int stop;
+static void *in_threads(void *name) {
+  void *failed = NULL;
+  while (!stop && !failed) failed = in_thread(name);
+  return failed;
+}
+
 /* Children start anew. */
-static int fork_some(const char *name) {
-  for (int i = 0; i < 5; i++) {
+static int fork_some(const char *name, int count) {
+  for (int i = 0; i < count; i++) {
     fflush(stdout);
     const pid_t child = fork();
     if (child == 0) {
@@ -72,19 +83,81 @@ static int fork_some(const char *name) {
   return 0;
 }
 
+/* The lock that this thread gives up as the stalls-th, of those that Python makes of semaphores, it
+ * holds until there was a fork, or for 0.1 s. */
+static _Thread_local int stalls;
+static _Atomic int inside, forked;
+int sem_post(sem_t *semaphore) {
+  int (*post)(sem_t *);
+  void *symbol = dlsym(RTLD_NEXT, "sem_post");
+  memcpy(&post, &symbol, sizeof post);
+  if (stalls && --stalls == 0) {
+    inside = 1;
+    for (int i = 0; i < 100 && !forked; i++) usleep(1000);
+  }
+  return post(semaphore);
+}
+
+typedef struct call_t {
+  wia_context_t *context;
+  wia_tensor_t tensors[2];
+  int stalls;
+} call_t;
+
+static void *call_first(void *given) {
+  call_t *call = given;
+  stalls = call->stalls;
+  return wia_relu(call->context, call->tensors[0], call->tensors[1], NULL) ? call : NULL;
+}
+
+/* Forks while another thread, on its way into Python and to its end, holds a lock: each in turn. */
+static int fork_at_locks(const char *name) {
+  const int64_t shape[] = {3};
+  static call_t call;
+  int32_t id;
+  TRY(wia_find_device(name, &id));
+  TRY(wia_create_context(&call.context, id));
+  for (int i = 0; i < 2; i++)
+    TRY(wia_allocate_tensor(call.context, shape, 1, WIA_FLOAT32, &call.tensors[i]));
+  TRY(wia_relu(call.context, call.tensors[0], call.tensors[1], NULL));
+  int found = 1;
+  for (call.stalls = 1; found; call.stalls++) {
+    pthread_t thread;
+    void *failed = NULL;
+    int gone = 0;
+    inside = forked = 0;
+    if (pthread_create(&thread, NULL, call_first, &call)) return 1;
+    while (!inside && !gone) {
+      gone = pthread_tryjoin_np(thread, &failed) == 0;
+      usleep(1000);
+    }
+    found = inside;
+    const int wrong = fork_some(name, 1);
+    forked = 1;
+    if (!gone) pthread_join(thread, &failed);
+    if (wrong || failed) return 1;
+  }
+  return call.stalls == 2; /* there was a lock */
+}
+
 int main(int argc, char **argv) {
+  if (argc > 2 && strcmp(argv[2], "locks") == 0) return work(argv[1], 1) || fork_at_locks(argv[1]);
   if (argc > 2) {
+    const int forks = strcmp(argv[2], "fork") == 0;
     pthread_t threads[4];
     void *failed = NULL;
-    /* before the threads: a fork while another thread runs Python code may hang in Python */
-    if (strcmp(argv[2], "fork") == 0 && (work(argv[1], 1) || fork_some(argv[1]))) return 2;
-    for (int i = 0; i < 4; i++) pthread_create(&threads[i], NULL, in_thread, argv[1]);
+    int wrong = 0;
+    if (forks && work(argv[1], 1)) return 2;
+    for (int i = 0; i < 4; i++)
+      pthread_create(&threads[i], NULL, forks ? in_threads : in_thread, argv[1]);
+    if (forks) wrong = fork_some(argv[1], 10);
+    stop = 1;
     for (int i = 0; i < 4; i++) {
       void *result;
       pthread_join(threads[i], &result);
       if (result) failed = result;
     }
-    return failed != NULL;
+    return wrong || failed;
   }
   if (work(argv[1], 0) || work(argv[1], 1)) return 1;
   struct sigaction action;
@@ -117,6 +190,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source.write_text(PROGRAM)
     flags = ["-Wall", "-Werror", f"-I{prefix()}/include", f"{prefix()}/lib/libwia.so.0"]
     command = ["cc", str(source), *flags, f"-Wl,-rpath,{prefix()}/lib", "-pthread"]
+    command += ["-rdynamic", "-ldl"]
     subprocess.run([*command, "-o", str(binary)], check=True)
     return binary
 
@@ -141,13 +215,23 @@ def run(program: Path, tmp_path: Path) -> Run:
 
 
 def test_children(run: Run) -> None:
-    """A C program may fork when Python drivers have run in it; the parent goes on.
+    """A C program may fork while its threads run Python drivers; the parent goes on.
 
-    Guard: before_fork in start.c.
+    Guards: before_fork in threads.c; wia__fork_pools in memory_pool.c.
     """
     result = run("test", "fork")
     assert result.returncode == 0, result.stderr
-    assert result.stdout.count("1 0 3") == 1 + 4 + 10
+    assert result.stdout.count("1 0 3") > 20
+
+
+def test_children_beside_locks(run: Run) -> None:
+    """A thread has locks of Python and cffi when it first comes to Python, and when it ends.
+
+    The child takes them, too, so a fork waits for such a thread. Guard: the mutex of threads.c,
+    with wia__attach_thread(); PyGILState_Ensure(), and cffi's way to it, hang the child.
+    """
+    result = run("test", "locks")
+    assert result.returncode == 0, result.stderr
 
 
 def test_a_native_driver_starts_no_python(run: Run) -> None:
@@ -218,6 +302,61 @@ def test_without_python(run: Run) -> None:
     assert result.returncode == 1
     assert result.stderr.startswith("UNAVAILABLE")
     assert "/nowhere/libpython.so" in result.stderr
+
+
+FAKE = """
+const char *Py_GetVersion(void);
+const char *Py_GetVersion(void) { return "3.9.1 (of somebody)"; }
+int Py_IsInitialized(void);
+int Py_IsInitialized(void) { return 0; }
+"""
+VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
+
+
+@pytest.fixture
+def other_python(tmp_path: Path) -> Path:
+    """A library that says it is Python 3.9."""
+    source, library = tmp_path / "fake.c", tmp_path / "libpython3.9.so"
+    source.write_text(FAKE)
+    subprocess.run(["cc", "-shared", "-fPIC", str(source), "-o", str(library)], check=True)
+    return library
+
+
+@pytest.mark.parametrize(
+    ("library", "expected"),
+    [
+        ("a text", "can't be loaded"),
+        ("a folder", "can't be loaded"),
+        ("no Python", "is no Python library: it lacks Py_GetVersion"),
+        ("another", f"is Python 3.9.1, and wia is installed for Python {VERSION}"),
+    ],
+)
+def test_a_libpython_that_does_not_fit(
+    run: Run, tmp_path: Path, other_python: Path, library: str, expected: str
+) -> None:
+    """One message with the path and the reason; native drivers go on. Guard: judge_python."""
+    text = tmp_path / "text.so"
+    text.write_text("no library")
+    libraries = {"a text": text, "a folder": tmp_path, "another": other_python}
+    path = str(libraries.get(library, "libm.so.6"))
+    result = run("test", WIA_LIBPYTHON=path)
+    assert result.returncode == 1
+    assert result.stderr.startswith("UNAVAILABLE")
+    assert f"{path} " in result.stderr
+    assert expected in result.stderr
+    result = run("sample", WIA_LIBPYTHON=path)
+    assert (result.returncode, result.stdout) == (0, "1 0 3\n" * 2), result.stderr
+
+
+def test_another_python_in_the_process(run: Run, other_python: Path) -> None:
+    """A program that has a Python of another version: it is not entered. Guard: judge_python."""
+    result = run("test", LD_PRELOAD=str(other_python))
+    assert result.returncode == 1
+    assert result.stderr.startswith("UNAVAILABLE")
+    assert (
+        f"the Python of this process is Python 3.9.1, and wia is installed for Python {VERSION}"
+        in (result.stderr)
+    )
 
 
 def test_a_python_side_that_is_broken(run: Run, tmp_path: Path) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 from support import RunPython
 
 CHILD = """
@@ -111,3 +114,34 @@ with multiprocessing.get_context("fork").Pool(2) as pool:
 """
     result = run_python(CHILD + code)
     assert result.stdout == "[[2.0], [3.0], [4.0]]\n", result.stderr
+
+
+HAL = Path(__file__).parents[2] / "hal"
+_LOCK = re.compile(r"^(?:static )?pthread_(?:mutex|rwlock)_t (\w+) = PTHREAD", re.MULTILINE)
+_PART = re.compile(
+    r"^void (wia__fork_\w+)\(wia__fork_t stage\) \{([^\n]* \}$|\n.*?^\})", re.M | re.S
+)
+
+
+def test_every_lock_is_told() -> None:
+    """A fork waits for each lock of the library: one that it didn't may be taken in the child.
+
+    Each lock of the whole process is in a function of its file for forks, or, if others see it, of
+    any file; and fork.c has all these functions in its list.
+    """
+    sources = {path.name: path.read_text() for path in HAL.glob("*.c")}
+    parts = {name: _PART.findall(text) for name, text in sources.items()}
+    everywhere = "".join(body for found in parts.values() for _, body in found)
+    missing, count = [], 0
+    for name, text in sources.items():
+        for lock in _LOCK.findall(text):
+            count += 1
+            own = "".join(body for _, body in parts[name])
+            if not re.search(rf"\b{lock}\b", everywhere if lock.startswith("wia__") else own):
+                missing.append(f"{name}: {lock}")
+    assert missing == []
+    assert count > 20
+    listed = sources["fork.c"]
+    names = [part for found in parts.values() for part, _ in found]
+    assert [part for part in names if f"{part}," not in listed] == []
+    assert len(names) > 20

@@ -1,0 +1,44 @@
+/* module.c: what interpreter the extension module wia._bridge is imported in. */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "bridge.h"
+
+PyMODINIT_FUNC wia__init_bridge(void); /* of cffi; build_bridge.py gives it that name */
+
+/* The functions that Python drivers are called through are one set in a process, and so are the objects
+ * behind them: of the first interpreter that imports the module. */
+static int refuse(void) {
+  const char *text = NULL;
+  if (PyInterpreterState_Get() != PyInterpreterState_Main())
+    text =
+        "wia works in the main interpreter alone, and this is a subinterpreter. Import it in the "
+        "main one, or in a process of its own.";
+  else if (wia__is_gate_closed())
+    text =
+        "the interpreter that wia was imported in has ended, and wia can't begin anew in another "
+        "one. Keep one interpreter as long as the process runs, or start another process.";
+  if (text) PyErr_SetString(PyExc_ImportError, text);
+  return text != NULL;
+}
+
+static PyObject *check_interpreter(PyObject *self, PyObject *unused) {
+  (void)self, (void)unused;
+  if (refuse()) return NULL;
+  Py_RETURN_NONE;
+}
+
+/* Python calls the function below once in a process where it can, and copies the module for other
+ * interpreters; so wia._native asks again. */
+static PyMethodDef functions[] = {
+    {"check_interpreter", check_interpreter, METH_NOARGS,
+     "Raises ImportError unless the library can be used in this interpreter."},
+    {NULL, NULL, 0, NULL},
+};
+
+PyMODINIT_FUNC PyInit__bridge(void) {
+  if (refuse()) return NULL;
+  PyObject *module = wia__init_bridge();
+  if (module && PyModule_AddFunctions(module, functions) != 0) Py_CLEAR(module);
+  return module;
+}
