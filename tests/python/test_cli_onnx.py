@@ -213,7 +213,8 @@ def test_inspect_counts_without_computing(layers: str, capsys: pytest.CaptureFix
     assert re.search(r"reference:0 +2 of 2 calls", text)
     assert "VALUE" not in text
     assert main(["inspect", layers, "--values", "--shape", "x=5,3"]) == 0
-    assert re.search(r"VALUE +IS\np +float32\[5, 2\]\n", capsys.readouterr().out)
+    text = capsys.readouterr().out
+    assert re.search(r"VALUE +IS +FOR ANY SIZES\np +float32\[5, 2\] +float32\[n, 2\]\n", text)
 
 
 def test_inspect_takes_sizes_by_the_names_of_the_model(

@@ -203,6 +203,14 @@ def test_models_that_ask_for_ever_more_are_stopped(
             session.run([np.zeros(301, np.float32)] if session.inputs else [])
 
 
+def test_onnx_infers_no_outputs_that_a_node_does_not_have() -> None:
+    """It would take memory for each of them."""
+    m = model([node("Split", ["x"], "y", num_outputs=2**40)], {"x": [1]}, ["y"])
+    found = wia.onnx.inspect(m)
+    assert "num_outputs is 1099511627776" in found.stopped
+    assert found.outputs == (("y", "float32", None),)
+
+
 def test_a_loop_without_an_end_ends_with_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
     m = _endless([node("Identity", ["c"], "d")], node("Constant", [], "s", value_int=0))
     session = wia.onnx.load(m, device="reference")

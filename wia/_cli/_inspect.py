@@ -118,5 +118,6 @@ def _run(options: argparse.Namespace) -> int:
     )
     if options.values:
         print()
-        print_table(("VALUE", "IS"), [*found.values.items()])
+        values = [(name, text, found.inferred.get(name, "")) for name, text in found.values.items()]
+        print_table(("VALUE", "IS", "FOR ANY SIZES"), values)
     return 0

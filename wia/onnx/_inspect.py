@@ -16,7 +16,7 @@ from wia.catalog import BY_NAME, Operation, cost
 from wia.onnx._bodies import Bodies
 from wia.onnx._errors import UnsupportedError
 from wia.onnx._graph import Graph, Node
-from wia.onnx._load import Model, read_model
+from wia.onnx._load import Model, infer, read_model
 from wia.onnx._place import SHAPES, Placer
 from wia.onnx._run import Runtime, Scope
 from wia.onnx._session import InputInfo, describe_value
@@ -41,7 +41,8 @@ class Inspection(NamedTuple):
     ``peak_size`` what values take at once at most, beside the parameters. ``devices`` has the
     operations, of all, that each device has kernels for. ``stopped`` says why the numbers are those
     of a part of the model only, where what follows depends on values. ``values`` has dtype and
-    shape of what the nodes of the main graph give, by name, in their order, up to there.
+    shape of what the nodes of the main graph give, by name, in their order, up to there;
+    ``inferred`` what onnx infers of them for sizes of any kind, with the names that the model has.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Inspection(NamedTuple):
     devices: Mapping[str, int]
     stopped: str
     values: Mapping[str, str]
+    inferred: Mapping[str, str]
 
 
 def inspect(
@@ -88,6 +90,7 @@ def inspect(
         raise InvalidArgumentError(
             f"A shape was given for {unknown}; the inputs of {model.name} are {[*chosen]}."
         )
+    declared = infer(model.proto)
     context = Context("reference")
     placer = _DryPlacer(context)
     try:
@@ -101,7 +104,7 @@ def inspect(
         ir_version=model.proto.ir_version,
         opsets={item.domain or "ai.onnx": item.version for item in model.proto.opset_import},
         inputs=inputs,
-        outputs=tuple(describe_value(item) for item in model.proto.graph.output),
+        outputs=tuple(describe_value(item) for item in declared.output),
         shapes=chosen,
         sizes=named,
         nodes=operators.total(),
@@ -116,7 +119,16 @@ def inspect(
         devices=_devices(placer.used),
         stopped=stopped,
         values=runtime.found,
+        inferred={
+            info.name: _show(info)
+            for info in map(describe_value, (*declared.value_info, *declared.output))
+        },
     )
+
+
+def _show(info: InputInfo) -> str:
+    sizes = "?" if info.shape is None else ", ".join(map(str, info.shape))
+    return f"{info.dtype or 'sequence, map or optional'}[{sizes}]"
 
 
 class _DryPlacer(Placer):

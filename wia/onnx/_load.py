@@ -14,7 +14,7 @@ from wia.onnx._errors import ModelError, UnsupportedError
 from wia.onnx._graph import Graph, read_graph
 from wia.onnx._values import load_tensor
 
-__all__ = ["Model", "need_onnx", "read_model"]
+__all__ = ["Model", "infer", "need_onnx", "read_model"]
 
 _LARGEST = 2**31
 """Bytes of a protobuf message."""
@@ -72,6 +72,28 @@ def read_model(source: Any) -> Model:
 
     graph = read_graph(proto.graph, opsets, load)
     return Model(name, proto, graph, Bodies(proto.functions, opsets, load))
+
+
+def infer(proto: Any) -> Any:
+    """The main graph with what onnx infers of its values; as it is where that fails.
+
+    A file may declare wrong shapes, which doesn't matter for a run. A Split that asks for more
+    outputs than it has is left to the run too: onnx would take memory for each.
+    """
+    import onnx
+
+    counts = (
+        attribute.i - len(part.output)
+        for part in _parts(proto)
+        for attribute in getattr(part, "attribute", ())
+        if attribute.name == "num_outputs"
+    )
+    if any(count > 0 for count in counts):
+        return proto.graph
+    try:
+        return onnx.shape_inference.infer_shapes(proto).graph
+    except (onnx.shape_inference.InferenceError, ValueError, RuntimeError, TypeError, MemoryError):
+        return proto.graph
 
 
 def _read(path: Path) -> bytes:
@@ -132,22 +154,33 @@ def _shapes_declared(proto: Any) -> Iterator[None]:
             kind.ClearField("shape")
 
 
-def _tensors(proto: Any) -> Any:
-    """All tensors of a model, also those of graphs inside of nodes and of functions."""
-    graphs, nodes = [proto.graph], [node for f in proto.functions for node in f.node]
-    while graphs or nodes:
-        if graphs:
-            graph = graphs.pop()
-            yield from graph.initializer
-            for sparse in graph.sparse_initializer:
-                yield from (sparse.values, sparse.indices)
-            nodes.extend(graph.node)
+def _tensors(proto: Any) -> Iterator[Any]:
+    """All tensors of a model."""
+    for part in _parts(proto):
+        if hasattr(part, "op_type"):
+            for attribute in part.attribute:
+                yield from attribute.tensors
+                if attribute.HasField("t"):
+                    yield attribute.t
             continue
-        for attribute in nodes.pop().attribute:
-            yield from (*attribute.tensors, *((attribute.t,) if attribute.HasField("t") else ()))
-            graphs.extend(attribute.graphs)
+        yield from part.initializer
+        for sparse in part.sparse_initializer:
+            yield from (sparse.values, sparse.indices)
+
+
+def _parts(proto: Any) -> Iterator[Any]:
+    """All graphs and nodes of a model, also those inside of nodes and of functions."""
+    parts = [proto.graph, *(node for function in proto.functions for node in function.node)]
+    while parts:
+        part = parts.pop()
+        yield part
+        if not hasattr(part, "op_type"):
+            parts.extend(part.node)
+            continue
+        for attribute in part.attribute:
+            parts.extend(attribute.graphs)
             if attribute.HasField("g"):
-                graphs.append(attribute.g)
+                parts.append(attribute.g)
 
 
 def _check_place(tensor: Any, name: str, folder: str) -> None:
