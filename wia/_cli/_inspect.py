@@ -118,6 +118,6 @@ def _run(options: argparse.Namespace) -> int:
     )
     if options.values:
         print()
-        values = [(name, text, found.inferred.get(name, "")) for name, text in found.values.items()]
-        print_table(("VALUE", "IS", "FOR ANY SIZES"), values)
+        shapes = [(name, text, found.inferred.get(name, "")) for name, text in found.values.items()]
+        print_table(("VALUE", "IS", "FOR ANY SIZES"), shapes)
     return 0
