@@ -6,6 +6,7 @@
 
 #include "capture.h"
 #include "platform.h"
+#include "validate.h"
 
 /* -- life ---------------------------------------------------------------------------------------- */
 
@@ -252,14 +253,8 @@ static inline wia_status_t launch_now(wia__executable_t *executable) {
 
 /* -- launches on a stream ------------------------------------------------------------------------ */
 
-typedef struct launch_t {
-  wia__item_t item;
-  wia__executable_t *executable; /* both with a reference */
-  wia__program_t *program;
-} launch_t;
-
 static wia_status_t run_launch(wia__item_t *item) {
-  launch_t *launch = (launch_t *)item;
+  wia__graph_item_t *launch = (wia__graph_item_t *)item;
   pthread_mutex_lock(&launch->executable->turn);
   const wia_status_t status = wia__run_program(launch->executable, launch->program);
   pthread_mutex_unlock(&launch->executable->turn);
@@ -267,7 +262,7 @@ static wia_status_t run_launch(wia__item_t *item) {
 }
 
 static void end_launch(wia__item_t *item, wia_status_t status, const wia__failure_t *failure) {
-  launch_t *launch = (launch_t *)item;
+  wia__graph_item_t *launch = (wia__graph_item_t *)item;
   (void)status;
   (void)failure;
   wia__end_memories(launch->program);
@@ -277,7 +272,7 @@ static void end_launch(wia__item_t *item, wia_status_t status, const wia__failur
 }
 
 static wia_status_t mark_launch(wia__item_t *item, wia__queue_t *queue, uint64_t sequence) {
-  const wia__program_t *program = ((launch_t *)item)->program;
+  const wia__program_t *program = ((wia__graph_item_t *)item)->program;
   wia_status_t status = WIA_STATUS_OK;
   for (uint32_t i = 0; i < program->memory_count && !status; i++)
     status = wia__mark(program->memories[i], queue, sequence);
@@ -288,17 +283,17 @@ static wia_status_t enqueue_launch(wia__executable_t *executable, wia__program_t
                                    wia__queue_t *queue) {
   wia_status_t status = wia__use_memories(program);
   if (status) return status;
-  launch_t *launch = malloc(sizeof *launch);
+  wia__graph_item_t *launch = malloc(sizeof *launch); /* with references of both */
   if (!launch) {
     wia__end_memories(program);
     return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no memory for queued work");
   }
-  *launch = (launch_t){.item = {.run = run_launch,
-                                .end = end_launch,
-                                .what = program->name,
-                                .kind = WIA_PROFILE_GRAPH},
-                       .executable = executable,
-                       .program = program};
+  *launch = (wia__graph_item_t){.item = {.run = run_launch,
+                                         .end = end_launch,
+                                         .what = program->name,
+                                         .kind = WIA_PROFILE_GRAPH},
+                                .executable = executable,
+                                .program = program};
   wia__retain(&executable->object);
   wia__retain(&program->object);
   return wia__enqueue(queue, &launch->item, mark_launch);
@@ -335,11 +330,42 @@ static wia_status_t launch_on(wia__executable_t *executable, wia_stream_t *strea
   return status;
 }
 
+/* A launch that the layer validate looks at, once what it waits for is over. */
+static wia_status_t launch_under(wia__executable_t *executable, const wia__program_t *program) {
+  bool pending = false;
+  wia_status_t status = wia__check_memories(program, &pending);
+  if (!status && executable->device->table->streams) status = await_last(executable);
+  if (!status && pending) status = settle(program);
+  wia__uses_t uses;
+  if (!status) status = wia__list_program(executable, program, wia__capture_site(), &uses);
+  if (status) return status;
+  status = wia__begin_use(&uses);
+  if (!status) {
+    status = launch_now(executable);
+    wia__end_use_of(&uses);
+  }
+  free(uses.list);
+  return status;
+}
+
+static __attribute__((noinline)) wia_status_t launch_validated(wia__executable_t *executable) {
+  wia__program_t *program = NULL;
+  wia_status_t status = hold_program(executable, &program);
+  if (status) return status;
+  wia__retain(&executable->object);
+  status = launch_under(executable, program);
+  wia__release(&program->object);
+  wia__release(&executable->object);
+  return status;
+}
+
 static inline wia_status_t launch_graph(wia_executable_t *handle, wia_stream_t *stream) {
   wia__executable_t *executable = (wia__executable_t *)wia__find_object(handle, WIA__EXECUTABLE);
   if (__builtin_expect(!executable, 0))
     return wia__resolve(handle, WIA__EXECUTABLE, "executable", &executable);
-  return stream ? launch_on(executable, stream) : launch_now(executable);
+  if (stream) return launch_on(executable, stream);
+  if (wia__is_validating() && wia__works_for_host()) return launch_validated(executable);
+  return launch_now(executable);
 }
 
 WIA_API wia_status_t wia_launch_graph(wia_executable_t *executable, wia_stream_t *stream) {

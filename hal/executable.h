@@ -32,6 +32,23 @@ typedef struct wia__executable_t {
   wia__queue_t *last_queue;
 } wia__executable_t;
 
+/* The first member of items that are a launch, or a node's part of one. */
+typedef struct wia__graph_item_t {
+  wia__item_t item;
+  wia__executable_t *executable;
+  wia__program_t *program;
+  uint32_t node; /* of a part */
+} wia__graph_item_t;
+
+/* What a launch uses, for the layer validate (graph_uses.c): each place in memory once, and of a program
+ * with host functions what stands before the first, since those may order what is behind them. The list
+ * is to be freed; without memory there is none. Fails as wia__find_twins() for a node. */
+struct wia__uses_t;
+wia_status_t wia__list_program(const wia__executable_t *executable, const wia__program_t *program,
+                               uint32_t site, struct wia__uses_t *uses);
+/* Says of all uses which node's they are. */
+void wia__name_uses(const wia__program_t *program, uint32_t node, struct wia__uses_t *uses);
+
 /* Runs the program, in its turn, outside the epoch if it waits. */
 wia_status_t wia__run_program(wia__executable_t *executable, wia__program_t *program);
 

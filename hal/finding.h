@@ -6,7 +6,7 @@
 #include "site.h"
 #include "wia/validation.h"
 
-enum { WIA__FINDING_TEXT = 640, WIA__FINDING_WORD = 48 };
+enum { WIA__FINDING_TEXT = 768, WIA__FINDING_WORD = 48 };
 
 /* A finding as it is made: without its places, which are written out where no mutex is held. */
 typedef struct wia__finding_t {

@@ -5,16 +5,15 @@
 #include "executable.h"
 #include "queue.h"
 
-/* Work of a node, in front of whose failures it puts the node. */
+/* Work of a node, in front of whose failures it puts the node. The program is good while the last item
+ * of the launch is. */
 typedef struct node_item_t {
-  wia__item_t item;
+  wia__graph_item_t part;
   wia__item_t *inner;
-  const wia__program_t *program; /* good while the last item of the launch is */
-  uint32_t node;
 } node_item_t;
 
 static wia_status_t name_failure(const node_item_t *self, wia_status_t status) {
-  return status ? wia__name_failure(self->program, self->node, status) : status;
+  return status ? wia__name_failure(self->part.program, self->part.node, status) : status;
 }
 
 static wia_status_t run_node(wia__item_t *item) {
@@ -50,8 +49,8 @@ static wia_status_t make_inner(const wia__graph_node_t *node, wia__item_t **out_
   return wia__make_launch(node->plan, tensors, node->scalars, out_item);
 }
 
-static wia_status_t make_item(const wia__program_t *program, uint32_t n, wia__queue_t *queue,
-                              wia__item_t **out_item) {
+static wia_status_t make_item(wia__executable_t *executable, wia__program_t *program, uint32_t n,
+                              wia__queue_t *queue, wia__item_t **out_item) {
   const wia__graph_node_t *node = program->list.nodes[n];
   node_item_t *self = calloc(1, sizeof *self);
   if (!self) return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no memory for queued work");
@@ -62,27 +61,27 @@ static wia_status_t make_item(const wia__program_t *program, uint32_t n, wia__qu
   }
   /* what another device's stream would take is the host's to do here */
   const bool foreign = node->device != queue->device;
-  self->item = (wia__item_t){.run = self->inner->run ? run_node : NULL,
-                             .submit = self->inner->submit && !foreign ? submit_node : NULL,
-                             .end = end_node,
-                             .mark = self->inner->mark ? mark_node : NULL,
-                             .inner = self->inner,
-                             .name = self->inner->what,
-                             .what = program->titles[n],
-                             .kind = self->inner->kind};
-  self->program = program;
-  self->node = n;
-  *out_item = &self->item;
+  self->part.item = (wia__item_t){.run = self->inner->run ? run_node : NULL,
+                                  .submit = self->inner->submit && !foreign ? submit_node : NULL,
+                                  .end = end_node,
+                                  .mark = self->inner->mark ? mark_node : NULL,
+                                  .inner = self->inner,
+                                  .name = self->inner->what,
+                                  .what = program->titles[n],
+                                  .kind = self->inner->kind};
+  self->part.executable = executable;
+  self->part.program = program;
+  self->part.node = n;
+  *out_item = &self->part.item;
   return WIA_STATUS_OK;
 }
 
 /* -- before and behind the nodes ----------------------------------------------------------------- */
 
-typedef struct edge_item_t {
-  wia__item_t item;
-  wia__program_t *program; /* with a reference */
-  wia__point_t *point;     /* of the last item: finished at the end, with a reference */
-} edge_item_t;
+typedef struct last_item_t {
+  wia__graph_item_t launch; /* the program with a reference */
+  wia__point_t *point;      /* finished at the end, with a reference */
+} last_item_t;
 
 static void end_wait(wia__item_t *item, wia_status_t status, const wia__failure_t *failure) {
   (void)status;
@@ -93,38 +92,41 @@ static void end_wait(wia__item_t *item, wia_status_t status, const wia__failure_
 
 /* Whoever waits for it does so for its turn only, so a failure is none of its business. */
 static void end_last(wia__item_t *item, wia_status_t status, const wia__failure_t *failure) {
-  edge_item_t *self = (edge_item_t *)item;
+  last_item_t *self = (last_item_t *)item;
+  wia__program_t *program = self->launch.program;
   (void)status;
   (void)failure;
   wia__finish_point(self->point, NULL);
   wia__release_point(self->point);
-  if (self->program->driver_graph) wia__end_memories(self->program);
-  wia__release(&self->program->object);
+  if (program->driver_graph) wia__end_memories(program);
+  wia__release(&program->object);
   free(self);
 }
 
 static wia_status_t submit_graph(wia__item_t *item, wia_driver_stream_t stream) {
-  return wia__launch_driver_graph(((edge_item_t *)item)->program, stream);
+  return wia__launch_driver_graph(((wia__graph_item_t *)item)->program, stream);
 }
 
 static wia_status_t mark_graph(wia__item_t *item, wia__queue_t *queue, uint64_t sequence) {
-  const wia__program_t *program = ((edge_item_t *)item)->program;
+  const wia__program_t *program = ((wia__graph_item_t *)item)->program;
   wia_status_t status = WIA_STATUS_OK;
   for (uint32_t i = 0; i < program->memory_count && !status; i++)
     status = wia__mark(program->memories[i], queue, sequence);
   return status;
 }
 
-static wia_status_t make_last(wia__program_t *program, wia__item_t **out_item,
-                              wia__point_t **out_point) {
-  edge_item_t *last = calloc(1, sizeof *last);
+static wia_status_t make_last(wia__executable_t *executable, wia__program_t *program,
+                              wia__item_t **out_item, wia__point_t **out_point) {
+  last_item_t *last = calloc(1, sizeof *last);
   wia__point_t *point = wia__create_point();
   if (!last || !point) {
     wia__release_point(point);
     free(last);
     return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no memory for queued work");
   }
-  *last = (edge_item_t){.item = {.end = end_last}, .program = program, .point = point};
+  *last = (last_item_t){
+      .launch = {.item = {.end = end_last}, .executable = executable, .program = program},
+      .point = point};
   if (program->driver_graph) {
     const wia_status_t status = wia__use_memories(program);
     if (status) {
@@ -132,14 +134,14 @@ static wia_status_t make_last(wia__program_t *program, wia__item_t **out_item,
       free(last);
       return status;
     }
-    last->item.submit = submit_graph;
-    last->item.mark = mark_graph;
-    last->item.what = program->name;
-    last->item.kind = WIA_PROFILE_GRAPH;
+    last->launch.item.submit = submit_graph;
+    last->launch.item.mark = mark_graph;
+    last->launch.item.what = program->name;
+    last->launch.item.kind = WIA_PROFILE_GRAPH;
   }
   wia__retain(&program->object);
   wia__retain_point(point);
-  *out_item = &last->item;
+  *out_item = &last->launch.item;
   *out_point = point;
   return WIA_STATUS_OK;
 }
@@ -173,10 +175,10 @@ static wia_status_t submit(wia__executable_t *executable, wia__program_t *progra
   if (item) wia__append(&end, item);
   for (uint32_t n = 0; n < program->list.count && !status && !program->driver_graph; n++) {
     if (!program->step_of[n]) continue;
-    status = make_item(program, n, queue, &item);
+    status = make_item(executable, program, n, queue, &item);
     if (!status) wia__append(&end, item);
   }
-  if (!status) status = make_last(program, &item, &point);
+  if (!status) status = make_last(executable, program, &item, &point);
   if (status) {
     drop(first, status);
     return status;

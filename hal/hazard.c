@@ -18,7 +18,7 @@ static wia_status_t make(const wia__finding_t *finding, bool refusable) {
 
 /* -- races --------------------------------------------------------------------------------------- */
 
-enum { WORK_TEXT = 192 };
+enum { WORK_TEXT = 256 };
 
 static const char *describe(char text[WORK_TEXT], const wia__access_t *access) {
   const char *verb = access->write ? "writes" : "reads";
@@ -94,14 +94,14 @@ static bool needs_others(const char *operation) {
 static uint32_t count_twins(const wia__uses_t *uses, const wia__access_t *output) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < uses->count; i++)
-    count +=
-        !uses->accesses[i].write && wia__same_region(&uses->accesses[i].region, &output->region);
+    count += !uses->list[i].access.write &&
+             wia__same_region(&uses->list[i].access.region, &output->region);
   return count;
 }
 
 wia_status_t wia__find_twins(const wia__uses_t *uses, wia__site_t site) {
   for (uint32_t i = 0; i < uses->count; i++) {
-    const wia__access_t *output = &uses->accesses[i];
+    const wia__access_t *output = &uses->list[i].access;
     if (!output->write || count_twins(uses, output) < 2 || !needs_others(uses->operation)) continue;
     wia__finding_t finding = {.kind = WIA_FINDING_OVERLAP,
                               .device = uses->device->id,

@@ -124,7 +124,8 @@ static void add_operand(wia__uses_t *uses, const wia__plan_t *plan, uint32_t i,
 
 static __attribute__((noinline)) wia_status_t call_validated(wia__plan_t *plan,
                                                              wia_kernel_args_t *args) {
-  wia__uses_t uses = {.operation = plan->name, .device = plan->device};
+  wia__use_t room[WIA_MAX_OPERANDS];
+  wia__uses_t uses = {.operation = plan->name, .device = plan->device, .list = room};
   for (uint32_t i = 0; i < plan->input_count + plan->output_count; i++) {
     const wia_operand_t *operand = &args->operands[i];
     if (!operand->layout || !operand->layout->element_count) continue;
@@ -260,14 +261,16 @@ static void end_launch(wia__item_t *item, wia_status_t status, const wia__failur
   free_launch(launch, count);
 }
 
+void wia__list_operands(const wia__plan_t *plan, const wia__tensor_t *tensors, wia__uses_t *uses) {
+  for (uint32_t i = 0; i < plan->input_count + plan->output_count; i++) {
+    if (plan->layouts[i] && tensors[i].allocation && !plan->writes_nothing)
+      add_operand(uses, plan, i, &tensors[i].operand, tensors[i].allocation);
+  }
+}
+
 void wia__list_launch(const wia__item_t *item, wia__uses_t *uses) {
   const launch_t *launch = (const launch_t *)item;
-  const wia__plan_t *plan = launch->plan;
-  for (uint32_t i = 0; i < plan->input_count + plan->output_count; i++) {
-    const wia__tensor_t *tensor = &launch->tensors[i];
-    if (plan->layouts[i] && tensor->allocation && !plan->writes_nothing)
-      add_operand(uses, plan, i, &tensor->operand, tensor->allocation);
-  }
+  wia__list_operands(launch->plan, launch->tensors, uses);
 }
 
 static wia_status_t mark_launch(wia__item_t *item, wia__queue_t *queue, uint64_t sequence) {

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "context.h"
+#include "executable.h"
 #include "finding.h"
 #include "fork.h"
 #include "log.h"
-#include "plan.h"
 #include "validate.h"
 
 enum { MOST_LEAKS = 1000, FIRST_BUCKETS = 1024 };
@@ -129,6 +129,12 @@ static void add_object(void *context, uint64_t key, wia__object_t *object) {
     break;
   case WIA__PLAN:
     device = wia__planned_device(object);
+    break;
+  case WIA__GRAPH:
+    device = ((const wia__graph_t *)object)->device;
+    break;
+  case WIA__EXECUTABLE:
+    device = ((const wia__executable_t *)object)->device;
     break;
   case WIA__TENSOR:
     tensor = (const wia__tensor_t *)object;

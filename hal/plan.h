@@ -91,8 +91,10 @@ void wia__free_scratch(wia__allocation_t *scratch);
 wia_status_t wia__launch_on(wia__plan_t *plan, const wia__tensor_t *const *tensors,
                             const wia_scalar_t *scalars, wia__queue_t *queue);
 
-/* What a launch that is an item of a queue uses, for the layer validate. */
+/* What a launch uses, and one that is an item of a queue, for the layer validate. */
 struct wia__uses_t;
+void wia__list_operands(const wia__plan_t *plan, const wia__tensor_t *tensors,
+                        struct wia__uses_t *uses);
 void wia__list_launch(const wia__item_t *item, struct wia__uses_t *uses);
 wia__device_t *wia__planned_device(const wia__object_t *planned); /* of a plan's handle */
 

@@ -49,6 +49,7 @@ const wia__access_t *wia__find_conflict(const wia__shadow_t *shadow, const wia__
   for (uint32_t i = 0; i < shadow->count; i++) {
     const wia__access_t *other = &shadow->accesses[i];
     if (!(other->write | access->write) || other->thread == thread) continue;
+    if (access->turns && other->turns == access->turns) continue;
     if (is_before(other, clock) || !wia__regions_meet(&other->region, &access->region)) continue;
     return other;
   }

@@ -7,7 +7,7 @@
 #include "region.h"
 #include "site.h"
 
-enum { WIA__ACTOR_HOST = 0, WIA__USE_NAME = 24, WIA__OPERATION_NAME = 32 };
+enum { WIA__ACTOR_HOST = 0, WIA__USE_NAME = 64, WIA__OPERATION_NAME = 32 };
 
 /* One use of memory by one piece of work. */
 typedef struct wia__access_t {
@@ -15,8 +15,9 @@ typedef struct wia__access_t {
   uint64_t time; /* of the actor */
   uint32_t actor;
   uint32_t write;
-  uint32_t thread; /* above 0: the host's, and that thread is in it right now */
-  uint32_t stream; /* for findings, as all below; 0: the host */
+  uint32_t thread;   /* above 0: the host's, and that thread is in it right now */
+  const void *turns; /* work of the same one, an executable, never overlaps; NULL: of none */
+  uint32_t stream;   /* for findings, as all below; 0: the host */
   const struct wia__device_t *device;
   wia__site_t site;
   char use[WIA__USE_NAME]; /* "input 0", "destination" */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "queue.h"
+#include "validate.h"
 
 /* Numbers of actors are given anew when this many were used: until then a race with a stream that is gone is
  * still found. */
@@ -13,7 +14,7 @@ enum { FRESH_ACTORS = 64, MOST_LESSONS = 1024 };
 pthread_mutex_t wia__model_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 typedef struct actor_t {
-  uint64_t last; /* the time of its last step */
+  uint64_t last; /* the latest time of it that anybody knows of */
   bool taken;
 } actor_t;
 
@@ -55,12 +56,11 @@ static uint32_t take_actor(void) {
 /* -- life ---------------------------------------------------------------------------------------- */
 
 static void free_step(wia__step_t *step) {
-  for (uint32_t i = 0; i < step->count; i++) wia__drop_shadow(step->shadows[i]);
+  for (uint32_t i = 0; i < step->count; i++) wia__drop_shadow(step->uses[i].shadow);
   if (step->kind == WIA__STEP_RECORD && step->moment) step->moment->recorder = NULL;
   if (step->moment) wia__drop_moment(step->moment);
   wia__free_clock(&step->host);
-  free(step->shadows);
-  free(step->accesses);
+  free(step->uses);
   free(step);
 }
 
@@ -263,18 +263,16 @@ static bool hold(wia__timeline_t *timeline, const wia__step_t *given) {
   *step = *given;
   step->next = NULL;
   step->host = (wia__clock_t){0};
-  step->shadows = calloc(given->count + 1, sizeof *step->shadows);
-  step->accesses = calloc(given->count + 1, sizeof *step->accesses);
-  if (!step->shadows || !step->accesses || !wia__join_clock(&step->host, &host)) {
+  step->uses = calloc(given->count + 1, sizeof *step->uses);
+  if (!step->uses || !wia__join_clock(&step->host, &host)) {
     step->count = 0;
     step->moment = NULL;
     free_step(step);
     return false;
   }
   for (uint32_t i = 0; i < given->count; i++) {
-    step->shadows[i] = given->shadows[i];
-    step->accesses[i] = given->accesses[i];
-    wia__hold_shadow(step->shadows[i]);
+    step->uses[i] = given->uses[i];
+    wia__hold_shadow(step->uses[i].shadow);
   }
   if (step->moment) step->moment->holders++;
   if (step->kind == WIA__STEP_RECORD) step->moment->recorder = timeline;
@@ -315,6 +313,8 @@ void wia__host_sees_moment(const wia__moment_t *moment) {
 static void learn(wia__timeline_t *timeline, uint64_t time) {
   uint32_t count = 0;
   while (count < timeline->lesson_count && timeline->lessons[count].time <= time) count++;
+  if (actors[timeline->actor].last < time) /* items that are no steps have times too */
+    actors[timeline->actor].last = time;
   bool enough = wia__raise_clock(&host, timeline->actor, time);
   if (count && enough) { /* the last one has all the others */
     enough = wia__join_clock(&host, &timeline->lessons[count - 1].clock);

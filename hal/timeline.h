@@ -37,8 +37,7 @@ typedef struct wia__step_t {
   wia__moment_t *moment; /* of WAIT and RECORD */
   wia__clock_t host;     /* of one that is held back: what the host knew when it was enqueued */
   uint32_t count;        /* of USE */
-  wia__shadow_t **shadows;
-  wia__access_t *accesses;
+  struct wia__use_t *uses;
 } wia__step_t;
 
 /* What the host knows of a queue when it has seen a time of it. */

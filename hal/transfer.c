@@ -190,7 +190,9 @@ void wia__list_transfer(const wia__transfer_t *t, wia__uses_t *uses) {
 }
 
 static __attribute__((noinline)) wia_status_t perform_validated(const wia__transfer_t *t) {
-  wia__uses_t uses = {.device = t->destination_device ? t->destination_device : t->source_device};
+  wia__use_t room[2];
+  wia__uses_t uses = {.device = t->destination_device ? t->destination_device : t->source_device,
+                      .list = room};
   wia__list_transfer(t, &uses);
   wia_status_t status = wia__begin_use(&uses);
   if (status) return status;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "env.h"
+#include "executable.h"
 #include "fork.h"
 #include "hazard.h"
 #include "kernel.h"
@@ -22,9 +23,10 @@ static uint32_t this_thread(void) { return wia__thread()->number + 1; }
 void wia__add_use(wia__uses_t *uses, wia__allocation_t *allocation, wia__region_t region,
                   bool write, const char *name, int32_t number) {
   const uint32_t i = uses->count++;
-  wia__access_t *access = &uses->accesses[i];
-  uses->allocations[i] = allocation;
-  *access = (wia__access_t){.region = region, .write = write, .device = uses->device};
+  wia__access_t *access = &uses->list[i].access;
+  uses->list[i].allocation = allocation;
+  *access = (wia__access_t){
+      .region = region, .write = write, .device = uses->device, .turns = uses->turns};
   if (number < 0)
     snprintf(access->use, sizeof access->use, "%s", name);
   else
@@ -35,7 +37,7 @@ void wia__add_use(wia__uses_t *uses, wia__allocation_t *allocation, wia__region_
 /* Under the model's mutex. False: no memory, and the model is given up. */
 static bool find_shadows(wia__uses_t *uses) {
   for (uint32_t i = 0; i < uses->count; i++) {
-    wia__allocation_t *allocation = uses->allocations[i];
+    wia__allocation_t *allocation = uses->list[i].allocation;
     wia__shadow_t **place = allocation ? &allocation->shadow : &host_shadow;
     if (!*place)
       *place = allocation ? wia__create_shadow(allocation->memory.address, allocation->size)
@@ -44,7 +46,7 @@ static bool find_shadows(wia__uses_t *uses) {
       wia__give_model_up();
       return false;
     }
-    uses->shadows[i] = *place;
+    uses->list[i].shadow = *place;
   }
   return true;
 }
@@ -60,19 +62,20 @@ static wia_status_t begin_use(wia__uses_t *uses, wia__site_t site) {
   const uint64_t now = wia__time_of(clock, WIA__ACTOR_HOST) + 1;
   if (!find_shadows(uses) || !wia__raise_clock(clock, WIA__ACTOR_HOST, now)) return WIA_STATUS_OK;
   for (uint32_t i = 0; i < uses->count; i++) {
-    wia__access_t *access = &uses->accesses[i];
+    wia__shadow_t *shadow = uses->list[i].shadow;
+    wia__access_t *access = &uses->list[i].access;
     access->actor = WIA__ACTOR_HOST;
     access->time = now;
     access->site = site;
-    const wia__access_t *other = wia__find_conflict(uses->shadows[i], access, clock, this_thread());
-    const wia_status_t status =
-        other ? wia__find_race(uses->shadows[i], access, other, true) : WIA_STATUS_OK;
+    const wia__access_t *other = wia__find_conflict(shadow, access, clock, this_thread());
+    const wia_status_t status = other ? wia__find_race(shadow, access, other, true) : WIA_STATUS_OK;
     if (status) return status;
   }
   const wia__clock_t *settled = wia__settled_clock();
   for (uint32_t i = 0; i < uses->count; i++) {
-    uses->accesses[i].thread = this_thread();
-    if (!wia__note_access(uses->shadows[i], &uses->accesses[i], clock, settled)) {
+    wia__use_t *use = &uses->list[i];
+    use->access.thread = this_thread();
+    if (!wia__note_access(use->shadow, &use->access, clock, settled)) {
       wia__give_model_up();
       return WIA_STATUS_OK;
     }
@@ -88,7 +91,7 @@ wia_status_t wia__begin_use(wia__uses_t *uses) {
   if (wia__model_is_good()) {
     status = begin_use(uses, site);
     if (status || !wia__model_is_good()) uses->count = 0;
-    for (uint32_t i = 0; i < uses->count; i++) wia__hold_shadow(uses->shadows[i]);
+    for (uint32_t i = 0; i < uses->count; i++) wia__hold_shadow(uses->list[i].shadow);
   } else {
     uses->count = 0;
   }
@@ -102,8 +105,8 @@ void wia__end_use_of(wia__uses_t *uses) {
   wia__thread()->validating--;
   pthread_mutex_lock(&wia__model_mutex);
   for (uint32_t i = 0; i < uses->count; i++) {
-    wia__end_accesses(uses->shadows[i], this_thread());
-    wia__drop_shadow(uses->shadows[i]);
+    wia__end_accesses(uses->list[i].shadow, this_thread());
+    wia__drop_shadow(uses->list[i].shadow);
   }
   pthread_mutex_unlock(&wia__model_mutex);
 }
@@ -112,16 +115,17 @@ void wia__end_use_of(wia__uses_t *uses) {
 
 wia_status_t wia__check_step(wia__timeline_t *timeline, const wia__step_t *step, bool held) {
   for (uint32_t i = 0; i < step->count; i++) {
-    const wia__access_t *access = &step->accesses[i];
+    const wia__use_t *use = &step->uses[i];
     const wia__access_t *other =
-        wia__find_conflict(step->shadows[i], access, &timeline->clock, this_thread());
+        wia__find_conflict(use->shadow, &use->access, &timeline->clock, this_thread());
     const wia_status_t status =
-        other ? wia__find_race(step->shadows[i], access, other, !held) : WIA_STATUS_OK;
+        other ? wia__find_race(use->shadow, &use->access, other, !held) : WIA_STATUS_OK;
     if (status) return status;
   }
   const wia__clock_t *settled = wia__settled_clock();
   for (uint32_t i = 0; i < step->count; i++) {
-    if (wia__note_access(step->shadows[i], &step->accesses[i], &timeline->clock, settled)) continue;
+    const wia__use_t *use = &step->uses[i];
+    if (wia__note_access(use->shadow, &use->access, &timeline->clock, settled)) continue;
     wia__give_model_up();
     break;
   }
@@ -154,7 +158,7 @@ static wia__timeline_t *timeline_of(wia__queue_t *queue) {
 static wia_status_t take_use(wia__timeline_t *timeline, wia__step_t *step, wia__uses_t *uses) {
   if (!find_shadows(uses)) return WIA_STATUS_OK;
   for (uint32_t i = 0; i < uses->count; i++) {
-    wia__access_t *access = &uses->accesses[i];
+    wia__access_t *access = &uses->list[i].access;
     access->actor = timeline->actor;
     access->time = step->time;
     access->stream = timeline->stream;
@@ -163,9 +167,19 @@ static wia_status_t take_use(wia__timeline_t *timeline, wia__step_t *step, wia__
   }
   step->kind = WIA__STEP_USE;
   step->count = uses->count;
-  step->shadows = uses->shadows;
-  step->accesses = uses->accesses;
+  step->uses = uses->list;
   return wia__take_step(timeline, step);
+}
+
+static wia_status_t take_launch(wia__timeline_t *timeline, wia__step_t *step,
+                                const wia__item_t *item) {
+  const wia__graph_item_t *launch = (const wia__graph_item_t *)item;
+  wia__uses_t uses;
+  wia_status_t status = wia__list_program(launch->executable, launch->program, step->site, &uses);
+  if (status) return status;
+  if (uses.count) status = take_use(timeline, step, &uses);
+  free(uses.list);
+  return status;
 }
 
 static wia_status_t take_point(wia__timeline_t *timeline, wia__step_t *step, wia__step_kind_t kind,
@@ -181,7 +195,8 @@ static wia_status_t take_item(wia__queue_t *queue, const wia__item_t *item, uint
                               wia__site_t site) {
   wia__timeline_t *timeline = timeline_of(queue);
   if (!timeline) return WIA_STATUS_OK;
-  if (item->inner) item = item->inner;
+  const wia__graph_item_t *part = item->inner ? (const wia__graph_item_t *)item : NULL;
+  if (part) item = item->inner;
   wia__step_t step = {.time = timeline->base + sequence, .site = site};
   switch (item->kind) {
   case WIA__ITEM_RECORD:
@@ -197,8 +212,12 @@ static wia_status_t take_item(wia__queue_t *queue, const wia__item_t *item, uint
   default:
     break;
   }
-  wia__uses_t uses = {.operation = item->what, .device = queue->device};
+  if (item->kind == WIA_PROFILE_GRAPH) return take_launch(timeline, &step, item);
+  wia__use_t room[WIA_MAX_OPERANDS];
+  wia__uses_t uses = {.operation = item->what, .device = queue->device, .list = room};
+  if (part) uses.turns = part->executable;
   list_uses(item, &uses);
+  if (part) wia__name_uses(part->program, part->node, &uses);
   const wia_status_t status = wia__find_twins(&uses, site);
   return status || !uses.count ? status : take_use(timeline, &step, &uses);
 }

@@ -16,14 +16,20 @@ struct wia__moment_t;
 
 /* -- uses of memory ------------------------------------------------------------------------------ */
 
-/* What a piece of work uses; 8 kB, so it stands on the stack of few. */
+typedef struct wia__use_t {
+  wia__shadow_t *shadow; /* filled by the layer */
+  wia__allocation_t *allocation;
+  wia__access_t access;
+} wia__use_t;
+
+/* What a piece of work uses. Whoever makes one gives it room in list: of an operation that is
+ * WIA_MAX_OPERANDS, 8 kB, so it stands on the stack of few. */
 typedef struct wia__uses_t {
   const char *operation; /* "add", "upload" */
   const wia__device_t *device;
+  const void *turns; /* as in wia__access_t */
   uint32_t count;
-  wia__shadow_t *shadows[WIA_MAX_OPERANDS]; /* filled by the layer */
-  wia__allocation_t *allocations[WIA_MAX_OPERANDS];
-  wia__access_t accesses[WIA_MAX_OPERANDS];
+  wia__use_t *list;
 } wia__uses_t;
 
 /* allocation NULL: memory of the host. name and number: "input", 0; number below 0: none. */
