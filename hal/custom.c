@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -318,6 +319,7 @@ static wia_status_t define(wia__custom_t *custom, const wia_op_definition_t *giv
   op->read_scalar = -1;
   custom->infer = given->infer;
   custom->cost = given->cost;
+  custom->gradient = given->gradient;
   custom->context = given->context;
   wia_status_t status = take_all_operands(custom, given);
   if (!status) status = take_attributes(custom, given, specs, bounded);
@@ -345,8 +347,9 @@ static wia_status_t register_op(const wia_op_definition_t *given, wia_op_t *out_
   if (!given) return wia__null("definition");
   if (!out_op) return wia__null("out_op");
   wia_op_definition_t definition = WIA_OP_DEFINITION_INIT;
-  wia_status_t status = wia__read_struct(given, &definition, sizeof definition, sizeof definition,
-                                         "WIA_OP_DEFINITION_INIT");
+  const uint32_t first = offsetof(wia_op_definition_t, gradient);
+  wia_status_t status =
+      wia__read_struct(given, &definition, sizeof definition, first, "WIA_OP_DEFINITION_INIT");
   if (!status) status = check_name(definition.name);
   if (status) return status;
   wia__custom_t *custom = calloc(1, sizeof *custom);

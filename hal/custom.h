@@ -9,6 +9,7 @@ typedef struct wia__custom_t {
   const char *documentation;
   wia_infer_fn_t infer; /* NULL: a rule of the catalog */
   wia_op_cost_fn_t cost;
+  wia_gradient_fn_t gradient; /* NULL: it has none */
   void *context;
   void *blocks; /* the memory of what op points to */
 } wia__custom_t;
@@ -21,6 +22,11 @@ uint32_t wia__custom_count(void);
 static inline const wia__custom_t *wia__custom_of(const wia__op_t *op) {
   return op->op < WIA_OP_CUSTOM_FIRST ? NULL : (const wia__custom_t *)op;
 }
+
+/* All attributes as a function of the operation gets them. dtypes is where those of dtypes go. Returns how
+ * many. */
+uint32_t wia__give_attributes(const wia__op_t *op, const wia_scalar_t *words,
+                              wia_attribute_t out[WIA__MAX_WORDS], int32_t dtypes[WIA__MAX_WORDS]);
 
 /* The rule of operations with a function of their own: calls it outside the epoch and checks what it
  * says. */

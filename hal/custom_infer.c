@@ -27,8 +27,8 @@ static wia_status_t check_said(const wia__infer_t *call, uint32_t i, const wia_s
       op->name, output, (int)said->dtype, said->rank, why);
 }
 
-static uint32_t list_all(const wia__op_t *op, const wia_scalar_t *words, wia_attribute_t *out,
-                         int32_t *dtypes) {
+uint32_t wia__give_attributes(const wia__op_t *op, const wia_scalar_t *words,
+                              wia_attribute_t out[WIA__MAX_WORDS], int32_t dtypes[WIA__MAX_WORDS]) {
   for (uint32_t i = 0; i < op->attribute_count; i++) {
     const wia__attribute_spec_t *spec = &op->attributes[i];
     const wia_scalar_t *word = words + spec->word;
@@ -61,7 +61,8 @@ wia_status_t wia__infer_custom(const wia__infer_t *call) {
                                  .outputs = call->given,
                                  .attributes = attributes,
                                  .output_count = op->output_count,
-                                 .attribute_count = list_all(op, call->words, attributes, dtypes)};
+                                 .attribute_count =
+                                     wia__give_attributes(op, call->words, attributes, dtypes)};
   wia_error_t error;
   wia__init_error(&error);
   wia__thread_t *self = wia__thread();

@@ -51,7 +51,7 @@ static wia_status_t refuse(const wia__gradient_build_t *build, uint32_t input, c
 /* Which gradients are to be made. */
 static wia_status_t read_wanted(const wia__gradient_build_t *build, uint32_t *out_wanted) {
   const wia_gradient_config_t *config = build->config;
-  const int16_t *targets = build->program->targets;
+  const wia__gradient_program_t *program = build->program;
   uint32_t all = 0;
   for (uint32_t i = 0; i < 32; i++) {
     const bool asked = config->wanted >> i & 1;
@@ -63,7 +63,7 @@ static wia_status_t read_wanted(const wia__gradient_build_t *build, uint32_t *ou
       if (asked) return refuse(build, i, "which is no float");
       continue;
     }
-    const bool has = targets[build->program->list ? 0 : i] >= 0;
+    const bool has = !program || program->targets[program->list ? 0 : i] >= 0;
     if (asked && !has)
       return wia__fail(WIA_STATUS_UNIMPLEMENTED, "%s has no gradient of its input %s",
                        build->op->name, build->op->operand_names[i]);
@@ -87,7 +87,7 @@ static void read_known(wia__gradient_build_t *build) {
 
 static wia_status_t fill(wia__gradient_build_t *build) {
   const wia__op_t *op = build->op;
-  if (!build->program->step_count)
+  if (build->program && !build->program->step_count)
     return wia__fail(WIA_STATUS_UNIMPLEMENTED, "%s has no gradient: %s", op->name,
                      build->program->reason);
   uint32_t wanted = 0;
@@ -104,6 +104,7 @@ static wia_status_t fill(wia__gradient_build_t *build) {
   build->of.inputs = build->inputs;
   memset(build->operands, 0xff, sizeof build->operands);
   read_known(build);
+  if (!build->program) return wia__call_gradient(build, wanted, !build->config->wanted);
   for (uint32_t i = 0; !status && i < 32; i++)
     if (wanted >> i & 1) status = wia__add_gradient(build, i);
   return status;
@@ -119,9 +120,10 @@ static wia_status_t query_gradient(const wia_gradient_config_t *given,
   const wia__op_t *op = NULL;
   if (!status) status = wia__resolve_op(config.op, &op);
   if (status) return status;
-  if (wia__custom_of(op))
+  const wia__custom_t *custom = wia__custom_of(op);
+  if (custom && !custom->gradient)
     return wia__fail(WIA_STATUS_UNIMPLEMENTED,
-                     "%s is a registered operation, whose gradient the library doesn't know",
+                     "%s has no gradient: it was registered without a function that gives it",
                      op->name);
   wia__gradient_t *made = wia__create_gradient();
   wia__gradient_build_t *build = calloc(1, sizeof *build);
@@ -132,7 +134,7 @@ static wia_status_t query_gradient(const wia_gradient_config_t *given,
   }
   build->made = made;
   build->op = op;
-  build->program = &wia__gradient_programs[op - wia__ops];
+  build->program = custom ? NULL : &wia__gradient_programs[op - wia__ops];
   build->config = &config;
   status = fill(build);
   free(build);

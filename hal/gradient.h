@@ -114,7 +114,7 @@ typedef struct wia__terms_of_t {
 void wia__compute_terms(const wia__terms_of_t *of, wia__terms_t terms, wia__list_t *out_list);
 bool wia__holds(const wia__terms_of_t *of, wia__terms_t condition);
 
-/* -- groups, as they are made: gradient_group.c --------------------------------------------------- */
+/* -- groups, as they are made: gradient_group.c -------------------------------------------------- */
 
 /* Items that become a list of the group. */
 typedef struct wia__items_t {
@@ -149,8 +149,39 @@ typedef struct wia__gradient_build_t {
 /* With 1 reference. NULL: no memory. */
 wia__gradient_t *wia__create_gradient(void);
 
+/* Zeroed memory that goes with the gradient; NULL: none. Appending a copy of an item; false: none. */
+void *wia__take_gradient(wia__gradient_t *made, size_t size);
+bool wia__push(wia__items_t *list, const void *item, size_t size);
+wia_status_t wia__no_gradient_memory(void); /* fails so */
+
+/* given NULL: row-major. */
+wia_status_t wia__add_value(wia__gradient_build_t *build, const char *name,
+                            const wia_shape_t *shape, const wia_tensor_layout_t *given,
+                            int32_t *out_value);
+const wia_value_t *wia__value_of(const wia__gradient_build_t *build, int32_t value);
+bool wia__is_written(const wia__gradient_build_t *build, int32_t value); /* by a node */
+bool wia__is_output(const wia__gradient_build_t *build, int32_t value);
+/* An input of the group, which is added the first time. */
+wia_status_t wia__add_operand(wia__gradient_build_t *build, int32_t role, uint32_t index,
+                              const char *name, int32_t *out_value);
+/* Makes a value the gradient of an input, whose shape and dtype it must have. */
+wia_status_t wia__add_output(wia__gradient_build_t *build, uint32_t input, int32_t value);
+
+/* -- by a program of the catalog: gradient_steps.c ------------------------------------------------ */
+
 /* Adds the nodes that the gradient of an input takes, and makes it an output of the group. */
 wia_status_t wia__add_gradient(wia__gradient_build_t *build, uint32_t input);
+
+/* Slots as they are before any step; place: the input of a list that the program runs for. Then the value
+ * of the slot of an operand goes to build->slots: below 0 for one that is left out. */
+void wia__start_program(wia__gradient_build_t *build, uint32_t place);
+wia_status_t wia__find_operand(wia__gradient_build_t *build, uint32_t slot);
+
+/* -- by the function of a registered operation: gradient_custom.c --------------------------------- */
+
+/* Adds all that is wanted: one bit for each input. any: what the function doesn't give is left out, unless
+ * that is everything. */
+wia_status_t wia__call_gradient(wia__gradient_build_t *build, uint32_t wanted, bool any);
 
 /* Fills the public structs; afterwards nothing is added. */
 void wia__finish_gradient(wia__gradient_t *made, wia_op_t op);

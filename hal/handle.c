@@ -77,9 +77,9 @@ wia_status_t wia__make_handle(wia__object_t *object, void **out_handle) {
 }
 
 static const char *const type_names[] = {
-    "",       "context",           "stream",  "event",    "plan",
-    "tensor", "profiling session", "report",  "gradient", "validation report",
-    "graph",  "executable",        "internal"};
+    "",       "context",           "stream",           "event",    "plan",
+    "tensor", "profiling session", "report",           "gradient", "validation report",
+    "graph",  "executable",        "gradient builder", "internal"};
 
 static const char *article_of(uint64_t type) {
   return type == WIA__EVENT || type == WIA__EXECUTABLE ? "an" : "a";

@@ -27,7 +27,8 @@ typedef enum wia__type_t {
   WIA__FINDINGS = 9,
   WIA__GRAPH = 10,
   WIA__EXECUTABLE = 11,
-  WIA__INTERNAL = 12 /* has no handles */
+  WIA__GRADIENT_BUILDER = 12,
+  WIA__INTERNAL = 13 /* has no handles */
 } wia__type_t;
 
 typedef struct wia__object_t {

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from wia._context import Context
 from wia._custom import Op, TensorSpec, op
+from wia._custom_gradient import GradientCall
 from wia._device import (
     Device,
     DeviceFlag,
@@ -81,6 +82,7 @@ __all__ = [
     "FailedPreconditionError",
     "Finding",
     "ForkedError",
+    "GradientCall",
     "Graph",
     "GraphNode",
     "GraphOperand",

@@ -14,13 +14,15 @@ if TYPE_CHECKING:
     import inspect
 
     from wia._context import Context
+    from wia._custom_gradient import GradientCall
+    from wia._group import Value
     from wia._stream import Stream
     from wia._tensor import Tensor
     from wia.catalog import Operation
     from wia.catalog._model import Attribute
     from wia.driver import Node
 
-__all__ = ["Op", "TensorSpec", "op"]
+__all__ = ["Op", "TensorSpec", "op", "read_values"]
 
 _LIST = 8
 _KINDS = {bool: "bool", int: "int", float: "float"}
@@ -36,6 +38,7 @@ class TensorSpec(NamedTuple):
 
 Infer = Callable[..., TensorSpec | Sequence[TensorSpec]]
 Prepare = Callable[["Node"], object]
+Differentiate = Callable[["GradientCall"], "Value | Sequence[Value | None] | None"]
 
 
 class Op:
@@ -117,6 +120,19 @@ class Op:
 
         check_op(self, context, inputs, values, ulps)
 
+    def check_gradient(
+        self, context: Context, *inputs: Any, tolerance: float = 1e-3, **values: Any
+    ) -> None:
+        """Compares the gradient on a device with finite differences of the function in float64.
+
+        At these arrays, by each input that is a float, for each output that is one; `tolerance` is
+        relative where the gradient is above 1. Raises AssertionError naming the first element that
+        is wrong, UnimplementedError where there is no gradient.
+        """
+        from wia._custom_check import check_gradient
+
+        check_gradient(self, context, inputs, values, tolerance)
+
     def __repr__(self) -> str:
         return f"<wia.Op {self.name}>"
 
@@ -133,6 +149,7 @@ def op(
     outputs: Sequence[str] = ("output",),
     scalars: Iterable[str] = (),
     input_dtypes: Mapping[str, Iterable[str]] | None = None,
+    gradient: Differentiate | None = None,
 ) -> Callable[[Callable[..., Any]], Op]:
     """Registers an operation "vendor::name", which the function says what it computes.
 
@@ -144,6 +161,9 @@ def op(
     ...), or a function that is called as `infer(*inputs, **attributes)` on TensorSpec (None for one
     that is left out) and returns one TensorSpec, or a list. `dtypes` are those of the first input;
     the other inputs have that of the first, or one of their own in `input_dtypes`.
+
+    `gradient` is a function on a GradientCall that returns the gradient of each input, made of
+    other operations; for one input it need be no list.
 
     On the device "reference" the function is the kernel; others get theirs with Op.kernel.
     Raises AlreadyExistsError for a name that is in use, InvalidArgumentError for a definition that
@@ -161,7 +181,7 @@ def op(
     def register(function: Callable[..., Any]) -> Op:
         own = {key: tuple(value) for key, value in (input_dtypes or {}).items()}
         entry = _describe(name, function, tuple(dtypes), tuple(outputs), frozenset(scalars), own)
-        made = Op(_define(entry, infer), function)
+        made = Op(_define(entry, infer, gradient), function)
         made.kernel("reference")(_Reference(made.entry))
         return made
 
@@ -272,7 +292,15 @@ def _mask(name: str, dtypes: Iterable[str]) -> int:
     return sum(1 << CODES[item] for item in set(given))
 
 
-def _define(entry: Operation, infer: str | Infer) -> Operation:
+class _Functions(NamedTuple):
+    """What the library has the handle of, for its calls."""
+
+    entry: Operation
+    infer: str | Infer
+    gradient: Differentiate | None
+
+
+def _define(entry: Operation, infer: str | Infer, gradient: Differentiate | None) -> Operation:
     """Registers an entry, and puts it into the catalog under its number."""
     from dataclasses import replace
 
@@ -311,10 +339,14 @@ def _define(entry: Operation, infer: str | Infer) -> Operation:
     if isinstance(infer, str):
         definition.family = text(infer)
     else:
-        handle = ffi.new_handle((entry, infer))
         definition.infer = ffi.addressof(lib, "wia__gate_infer")
-        definition.context = handle
-        _kept.append(handle)
+    if gradient is not None:
+        from wia import _custom_gradient  # has the Python side of it
+
+        definition.gradient = ffi.addressof(lib, _custom_gradient.GATE)
+    handle = ffi.new_handle(_Functions(entry, infer, gradient))
+    definition.context = handle
+    _kept.append(handle)
     number = ffi.new("wia_op_t *")
     check(lib.wia_register_op(definition, number))
     made_entry = replace(
@@ -349,18 +381,23 @@ def _spec(shape: Any) -> TensorSpec | None:
     return TensorSpec(tuple(shape.shape[0 : shape.rank]), NAMES[shape.dtype])
 
 
-@callback("infer")
-def _infer(context: Any, args: Any, out_shapes: Any, out_error: Any) -> int:
-    entry, infer = ffi.from_handle(context)
-    inputs = [_spec(args.inputs[i]) for i in range(args.input_count)]
+def read_values(entry: Operation, attributes: Any) -> dict[str, Any]:
+    """Attributes by name, from what a function of the operation is given."""
     values: dict[str, Any] = {}
     for i, item in enumerate(entry.attributes):
-        given = args.attributes[i]
+        given = attributes[i]
         kind = "double *" if item.kind == "float" else "int64_t *"
         data = ffi.unpack(ffi.cast(kind, given.data), given.count) if given.count else []
         one = tuple(data) if item.variable else data[0]
         values[item.name] = bool(one) if item.kind == "bool" else one
-    said = infer(*inputs, **values)
+    return values
+
+
+@callback("infer")
+def _infer(context: Any, args: Any, out_shapes: Any, out_error: Any) -> int:
+    functions = ffi.from_handle(context)
+    inputs = [_spec(args.inputs[i]) for i in range(args.input_count)]
+    said = functions.infer(*inputs, **read_values(functions.entry, args.attributes))
     specs = [said] if isinstance(said, TensorSpec) else list(said)
     if len(specs) != args.output_count or not all(isinstance(item, TensorSpec) for item in specs):
         raise InvalidArgumentError(

@@ -1,4 +1,4 @@
-"""The check of a registered operation's kernels against its function."""
+"""The checks of a registered operation's kernels and gradient against its function."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from wia._custom import Op
     from wia._tensor import Tensor
 
-__all__ = ["check_op"]
+__all__ = ["check_gradient", "check_op"]
 
 Tensors = Sequence["Tensor | None"]
 
@@ -73,6 +73,67 @@ def _compare(where: str, result: Any, expected: Any, allowed: Any) -> None:
             f"{where}{list(place)} is {result[place]}; expected {expected[place]}, and "
             f"{int(wrong.sum())} of {wrong.size} elements are wrong."
         )
+
+
+# -- gradients -------------------------------------------------------------------------------------
+
+
+def check_gradient(
+    op: Op, context: Context, inputs: Sequence[Any], values: Mapping[str, Any], tolerance: float
+) -> None:
+    """What Op.check_gradient does."""
+    import numpy as np
+
+    from wia._tape import Tape
+
+    arrays = [None if item is None else np.asarray(item) for item in inputs]
+    with Tape() as tape:
+        tensors = _packed(context, arrays)
+        outputs = context.execute(op.name, tensors, **values)
+    places = [i for i, array in enumerate(arrays) if array is not None and _is_float(array)]
+    sources = [tensor for tensor in tensors if tensor is not None and _is_float(tensor)]
+    for number, output in enumerate(outputs):
+        if output is None or not _is_float(output):
+            continue
+        weights = np.random.default_rng(number).standard_normal(output.shape)
+        seed = context.tensor(weights, output.dtype)
+        found = tape.gradient(output, sources, seed=seed)
+        for place, result in zip(places, found, strict=True):
+            expected = _difference(op, arrays, values, place, number, seed.numpy())
+            _compare(
+                f"{op.name} on {context.device.name}: the gradient of "
+                f"{op.entry.outputs[number].name} by {op.entry.inputs[place].name}",
+                result.numpy().astype(np.float64),
+                expected,
+                tolerance * np.maximum(np.abs(expected), 1),
+            )
+
+
+def _is_float(item: Any) -> bool:
+    return item.dtype.name in ("float64", "float32", "float16", "bfloat16")
+
+
+def _difference(
+    op: Op, arrays: Sequence[Any], values: Mapping[str, Any], place: int, number: int, seed: Any
+) -> Any:
+    """How the weighted sum of an output changes with each element of an input, in float64."""
+    import numpy as np
+
+    from wia.catalog import evaluate
+
+    wide = [a.astype(np.float64) if a is not None and _is_float(a) else a for a in arrays]
+    given = {**op.entry.defaults(), **values}
+
+    def weigh(index: tuple[int, ...], by: float) -> Any:
+        moved = [a if i != place else a.copy() for i, a in enumerate(wide)]
+        moved[place][index] += by
+        return np.sum(evaluate(np, op.entry, moved, given)[number] * seed.astype(np.float64))
+
+    expected = np.zeros(wide[place].shape)
+    for index in np.ndindex(*wide[place].shape):
+        step = 1e-6 * max(abs(wide[place][index]), 1)
+        expected[index] = (weigh(index, step) - weigh(index, -step)) / (2 * step)
+    return expected
 
 
 # -- ways of calling -------------------------------------------------------------------------------

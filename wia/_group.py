@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from wia import _views
 from wia._attributes import find_operation, pack_attributes
@@ -19,9 +19,18 @@ if TYPE_CHECKING:
 
     from wia._context import Context
 
-__all__ = ["Group", "Value"]
+__all__ = ["Builder", "Group", "Value", "places_of"]
 
 _LEFT_OUT = 0xFFFFFFFF
+
+
+class Builder(Protocol):
+    """What values are added to: a group, or the call whose gradient a function gives."""
+
+    _values: list[Value]
+
+    def apply(self, op: str | int, inputs: Sequence[Value | None], /) -> Value:
+        """Adds a node; the value of its first output."""
 
 
 class Value:
@@ -33,7 +42,7 @@ class Value:
     __slots__ = ("_code", "_group", "_index", "_shape", "_strides")
 
     def __init__(
-        self, group: Group, code: int, shape: tuple[int, ...], strides: tuple[int, ...]
+        self, group: Builder, code: int, shape: tuple[int, ...], strides: tuple[int, ...]
     ) -> None:
         self._group = group
         self._code = code
@@ -161,12 +170,7 @@ class Group:
         **attributes: object,
     ) -> tuple[Value, ...]:
         """The same, and returns all outputs of the node."""
-        for value in inputs:
-            if value is not None and (not isinstance(value, Value) or value._group is not self):
-                raise ArgumentTypeError(
-                    f"{value!r} was given as an input of a node; expected a value of this group, "
-                    "from input() or apply(), or None."
-                )
+        places = places_of(self, inputs)
         entry = find_operation(op)
         fixed = {k: v for k, v in attributes.items() if not isinstance(v, Scalar)}
         known = [item.name for item in entry.scalars]
@@ -179,7 +183,6 @@ class Group:
                     f"for one of {', '.join(known) or 'no names: it has no scalars'}."
                 )
         described = self._context._infer(entry.number, inputs, fixed)
-        places = [_LEFT_OUT if value is None else value._index for value in inputs]
         values = tuple(
             Value(self, code, shape, _views.row_major(shape)) for shape, code in described
         )
@@ -201,6 +204,17 @@ class Group:
 
     def __repr__(self) -> str:
         return f"wia.Group({', '.join(node[1] for node in self._nodes) or 'no nodes'})"
+
+
+def places_of(builder: Builder, inputs: Sequence[Value | None]) -> list[int]:
+    """The numbers of values that are inputs of a node. Raises ArgumentTypeError for others."""
+    for value in inputs:
+        if value is not None and (not isinstance(value, Value) or value._group is not builder):
+            raise ArgumentTypeError(
+                f"{value!r} was given as an input of a node; expected a value of this "
+                f"{'group' if isinstance(builder, Group) else 'call'}, or None."
+            )
+    return [_LEFT_OUT if value is None else value._index for value in inputs]
 
 
 class _Built:

@@ -30,6 +30,7 @@ ENTRY_TYPES = {
     "wia_host_fn_t": "host_function",
     "wia_event_fn_t": "event_function",
     "wia_log_fn_t": "log_function",
+    "wia_gradient_fn_t": "gradient",
     "wia_infer_fn_t": "infer",
     "wia_prepare_fn_t": "prepare_kernel",
 }

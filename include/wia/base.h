@@ -50,6 +50,7 @@ typedef struct wia_stream wia_stream_t;
 typedef struct wia_event wia_event_t;
 typedef struct wia_plan wia_plan_t;
 typedef struct wia_gradient wia_gradient_t;
+typedef struct wia_gradient_builder wia_gradient_builder_t;
 typedef struct wia_tensor *wia_tensor_t;
 
 typedef int32_t wia_status_t; /* WIA_STATUS_*, status.h */

@@ -74,6 +74,40 @@ typedef wia_status_t (*wia_infer_fn_t)(void *context, const wia_infer_args_t *ar
 typedef void (*wia_op_cost_fn_t)(void *context, const wia_shape_t *shapes, uint32_t count,
                                  double *out_flops, double *out_bytes);
 
+/* What a gradient function gets. Valid during the call. Values have numbers: input i is i, output i is
+ * input_count + i, the gradient of output i is input_count + output_count + i, and nodes add others. */
+typedef struct wia_gradient_args_t {
+  uint32_t struct_size;
+  uint32_t input_count; /* all of the definition: one that is left out is all zero */
+  const wia_shape_t *inputs;
+  const wia_shape_t *outputs;
+  const wia_attribute_t *attributes; /* as in wia_infer_args_t */
+  const wia_scalar_t *scalars;       /* in the order of the definition */
+  uint32_t output_count, attribute_count, scalar_count;
+  uint32_t wanted; /* bit i: the gradient of input i, which is a float; no others need be given */
+  uint32_t known;  /* bit i: there is a gradient of output i; the others are 0 */
+  uint32_t reserved;
+} wia_gradient_args_t;
+
+/* Tells the gradient of an operation: adds nodes (wia_add_gradient_node) and writes for each input the value
+ * that is its gradient, with its shape and dtype. What it leaves alone has none. Nodes that nothing needs
+ * are left out of the group. Any thread, several at once, without a lock; may call wia.h. On failure
+ * fills out_error, whose text follows the operation's name. */
+typedef wia_status_t (*wia_gradient_fn_t)(void *context, const wia_gradient_args_t *args,
+                                          wia_gradient_builder_t *builder, uint32_t *out_gradients,
+                                          wia_error_t *out_error);
+
+/* Adds an operation to a gradient, inside of its function. inputs are values, UINT32_MAX for one that is
+ * left out; out_values gets those of the outputs, and out_shapes, unless it is NULL, what they are.
+ * Attributes and scalars are copied. Errors: INVALID_HANDLE after the function has returned;
+ * INVALID_ARGUMENT for a value that is none or is left out, a count of outputs that the operation
+ * doesn't have, and as wia_infer_outputs(). */
+WIA_API wia_status_t wia_add_gradient_node(wia_gradient_builder_t *builder, wia_op_t op,
+                                           const uint32_t *inputs, uint32_t input_count,
+                                           const wia_attribute_t *attributes,
+                                           uint32_t attribute_count, uint32_t *out_values,
+                                           wia_shape_t *out_shapes, uint32_t output_count);
+
 enum {
   WIA_OP_MIXED_DTYPES = 1 /* inputs without dtypes of their own may differ from each other */
 };
@@ -94,9 +128,10 @@ typedef struct wia_op_definition_t {
   const char
       *family; /* a shape and dtype rule of the catalog by its name (wia_op_info_t.family), for
                   operands and attributes that include those of one of its operations; */
-  wia_infer_fn_t infer;  /* or a function: one of the two */
-  wia_op_cost_fn_t cost; /* O: not known, unless the kernel tells it */
-  void *context;         /* of infer and cost */
+  wia_infer_fn_t infer;       /* or a function: one of the two */
+  wia_op_cost_fn_t cost;      /* O: not known, unless the kernel tells it */
+  void *context;              /* of the functions */
+  wia_gradient_fn_t gradient; /* O: UNIMPLEMENTED for wia_query_gradient() */
 } wia_op_definition_t;
 #define WIA_OP_DEFINITION_INIT WIA_INIT(wia_op_definition_t)
 

@@ -154,16 +154,18 @@ static wia_status_t try_layout(room_t *room) {
   return status;
 }
 
-/* expected: what the call gives for a struct of the right size; the driver has few kernels, and those
- * operations end as UNIMPLEMENTED, after the struct was read. */
-static void check_read(const char *macro, const void *init, uint32_t size, try_t call,
-                       wia_status_t expected) {
+/* first: the size of its first release. expected: what the call gives for a struct of the right size; the
+ * driver has few kernels, and those operations end as UNIMPLEMENTED, after the struct was read. */
+static void check_read(const char *macro, const void *init, uint32_t size, uint32_t first,
+                       try_t call, wia_status_t expected) {
   room_t room;
   memset(&room, 0, sizeof room);
   memcpy(&room, init, size);
   printf("%s\n", macro);
   CHECK_STATUS(call(&room), expected);
-  const uint32_t small[] = {0, 1, 3, sizeof(uint32_t), size - 1};
+  room.size = first; /* of an older program */
+  CHECK_STATUS(call(&room), expected);
+  const uint32_t small[] = {0, 1, 3, sizeof(uint32_t), first - 1};
   for (uint32_t i = 0; i < 5; i++) {
     room.size = small[i];
     if (CHECK_STATUS(call(&room), WIA_STATUS_INVALID_ARGUMENT)) CHECK_MESSAGE(macro);
@@ -186,7 +188,12 @@ static void check_read(const char *macro, const void *init, uint32_t size, try_t
 }
 
 #define CHECK_READ(macro, value, call, expected)                                                   \
-  check_read(macro, &(value), sizeof(value), call, expected)
+  check_read(macro, &(value), sizeof(value), sizeof(value), call, expected)
+/* The same of one that has grown: last is the last field of its first release. */
+#define CHECK_GROWN(macro, value, last, call, expected)                                            \
+  check_read(macro, &(value), sizeof(value),                                                       \
+             (uint32_t)((const char *)(&(value).last + 1) - (const char *)&(value)), call,         \
+             expected)
 
 static void test_read(void) {
   const wia_memory_config_t memory = WIA_MEMORY_CONFIG_INIT;
@@ -272,7 +279,7 @@ static void test_registrations(void) {
   definition.inputs = &operand;
   definition.outputs = &result;
   definition.input_count = definition.output_count = 1;
-  CHECK_READ("WIA_OP_DEFINITION_INIT", definition, try_definition, WIA_STATUS_OK);
+  CHECK_GROWN("WIA_OP_DEFINITION_INIT", definition, context, try_definition, WIA_STATUS_OK);
   const wia_kernel_config_t config = WIA_KERNEL_CONFIG_INIT;
   CHECK_READ("WIA_KERNEL_CONFIG_INIT", config, try_kernel_config, WIA_STATUS_OK);
   wia_device_extension_t extension = WIA_DEVICE_EXTENSION_INIT;

@@ -28,6 +28,8 @@ BROADCAST = (
     "dimensions must be equal or one of them 1\n"
 )
 PRINTED = {
+    "custom_gradient.c": "scale by 3\n",
+    "custom_gradient.py": "[0.0, -2.0, 4.0]\n",
     "custom_operation.c": "1 2 3\n3 halved\n",
     "custom_operation.py": "[0.0, -0.5, 1.5]\n[0.0, 0.0, 2.0]\n[0.0, -1.5, 3.5]\n",
     "errors.c": f"INVALID_ARGUMENT in wia_add\n{BROADCAST}",

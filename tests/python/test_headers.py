@@ -21,7 +21,12 @@ C11 = ["cc", "-std=c11", "-xc"]
 CXX17 = ["c++", "-std=c++17", "-xc++"]
 LANGUAGES = pytest.mark.parametrize("compiler", [C11, CXX17], ids=["c11", "c++17"])
 # Made by the library only: a program never writes one.
-LIBRARY_STRUCTS = {"wia_error_t", "wia_infer_args_t", "wia_tensor_layout_t"}
+LIBRARY_STRUCTS = {
+    "wia_error_t",
+    "wia_gradient_args_t",
+    "wia_infer_args_t",
+    "wia_tensor_layout_t",
+}
 
 
 def compile_source(compiler: list[str], source: str, *options: str) -> None:
