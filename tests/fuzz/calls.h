@@ -32,6 +32,12 @@ void wild_end(void);
 wia_status_t wild_graph(calls_thread_t *t, wia_context_t *context, wia_stream_t *stream,
                         const wia_tensor_t *tensors, void *address);
 
+/* Registers operations, kernels and extensions, and uses those that there are (custom.c). */
+void custom_start(void);
+wia_status_t custom_call(calls_thread_t *t, wia_context_t *context, wia_stream_t *stream,
+                         const wia_tensor_t *tensors);
+wia_op_t custom_op(calls_thread_t *t); /* of one input and one output at least; 0: none yet */
+
 /* Threads with objects of their own, whose elements are known at any time. */
 void ordered_run(calls_thread_t *t);
 

@@ -99,6 +99,7 @@ int main(int count, char **arguments) {
   setenv("WIA_PLAN_CACHE_SIZE", "20", 1);
   core_start();
   core.workspace_size = 40;
+  custom_start();
   fuzz_run(&options, run_case);
   return CHECK_DONE();
 }

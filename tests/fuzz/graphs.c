@@ -7,6 +7,8 @@ static wia_status_t capture(calls_thread_t *t, wia_stream_t *stream, wia_context
   for (uint32_t i = fuzz_below(&t->random, 6); i-- > 0;) {
     const wia_tensor_t *some = tensors + fuzz_below(&t->random, 2);
     if (fuzz_one_in(&t->random, 4))
+      wia_execute(context, custom_op(t), some, 1, some + 1, 1, NULL, 0, stream);
+    else if (fuzz_one_in(&t->random, 4))
       wia_fill_memory(address, &pattern, 4, 8, stream);
     else
       wia_add(context, some[0], some[1], some[2], stream);

@@ -403,6 +403,12 @@ static wia_status_t let_fail(calls_thread_t *t) {
   return WIA_STATUS_OK;
 }
 
+static wia_status_t use_custom(calls_thread_t *t) {
+  wia_tensor_t tensors[3];
+  for (uint32_t i = 0; i < 3; i++) tensors[i] = PICK(tensors);
+  return custom_call(t, PICK(contexts), pick_stream(t), tensors);
+}
+
 static wia_status_t graph_something(calls_thread_t *t) {
   wia_tensor_t tensors[4];
   for (uint32_t i = 0; i < 4; i++) tensors[i] = PICK(tensors);
@@ -410,7 +416,9 @@ static wia_status_t graph_something(calls_thread_t *t) {
 }
 
 static wia_status_t call_something(calls_thread_t *t) {
-  switch (below(t, 10)) {
+  switch (below(t, 11)) {
+  case 10:
+    return use_custom(t);
   case 0:
   case 1:
   case 2:
