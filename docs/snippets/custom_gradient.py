@@ -27,5 +27,5 @@ with wia.Context("reference") as ctx, wia.Tape() as tape:
     y = cut(x)
     [slope] = tape.gradient(y * y, [x])
     print(slope.tolist())
-    cut.check_gradient(ctx, np.float32([0.25, -1.0, 2.0]), limit=1.5)
+    cut.check_gradient(ctx, np.array([0.25, -1.0, 2.0], np.float32), limit=1.5)
 # [end]
