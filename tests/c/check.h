@@ -84,6 +84,12 @@ static inline bool check_text(const char *text, const char *part, const char *fi
     CHECK_TEXT(check_info.message, part);                                                          \
   } while (0)
 
+#ifdef __SANITIZE_THREAD__
+/* Each process of a test would sleep for a second at its end. */
+const char *__tsan_default_options(void) __attribute__((weak, visibility("default")));
+const char *__tsan_default_options(void) { return "atexit_sleep_ms=20"; }
+#endif
+
 static inline void check_alone(void (*test)(void), const char *file, int line, const char *name) {
   check_counts();
   fflush(NULL);

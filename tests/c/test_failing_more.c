@@ -79,8 +79,8 @@ static wia_status_t run_graphs(void) {
     TRY(wia_allocate_tensor(context, shape8, 1, WIA_FLOAT32, &tensors[i]));
   TRY(capture(first, second, forks, joins, tensors, &graph));
   TRY(wia_get_graph_dot(graph, &dot));
-  TRY(launch(graph, WIA_BRANCHES_IN_ORDER, first, tensors));
-  TRY(launch(graph, WIA_BRANCHES_PARALLEL, first, tensors));
+  TRY(launch(graph, device == CORE_PLAIN ? WIA_BRANCHES_PARALLEL : WIA_BRANCHES_IN_ORDER, first,
+             tensors));
   END(wia_destroy_graph, graph);
   END(wia_destroy_event, forks);
   END(wia_destroy_event, joins);
@@ -313,7 +313,7 @@ static void register_extension(void) {
 }
 
 static const scenario_t scenarios[] = {
-    {"graphs", run_graphs, ALL},
+    {"graphs", run_graphs, PLAIN | 1 << CORE_QUEUED},
     {"pool", run_pool, ALL},
     {"validate", run_validate, PLAIN | 1 << CORE_QUEUED},
     {"trace", run_trace, PLAIN | 1 << CORE_QUEUED},

@@ -10,6 +10,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from support import RunPython
 
 import wia
 from wia._dtype import BITS, CODES
@@ -223,3 +224,58 @@ def test_capsules_end_on_any_thread(reference: wia.Context) -> None:
             break
         reference.tensor(1).close()
     assert live(reference) == before
+
+
+RAISING = """
+import sys, wia
+from wia._native import NULL, ffi, lib
+
+calls = []
+class Owner:
+    def __init__(self, tensor):
+        self.tensor = tensor
+    def __dlpack__(self, **keywords):
+        capsule = self.tensor.__dlpack__(**keywords)
+        out = ffi.new("wia__dlpack_versioned_t **")
+        assert lib.wia__take_dlpack(id(capsule), ffi.new("wia__dlpack_legacy_t **"), out) == 0
+        original = out[0].deleter
+        def delete(managed):
+            calls.append(managed)
+            original(managed)
+            raise RuntimeError("a deleter of somebody")
+        self.callback = ffi.callback("void(struct wia__dlpack_versioned_t *)", delete)
+        out[0].deleter = self.callback
+        import ctypes
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype = ctypes.py_object
+        new.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+        return new(int(ffi.cast("uintptr_t", out[0])), b"dltensor_versioned", None)
+    def __dlpack_device__(self):
+        return 1, 0
+
+ctx = wia.Context("reference")
+tensor = ctx.tensor([1.0, 2.0])
+owners = [Owner(tensor) for _ in range(3)]
+with ctx.stream() as stream:
+    one = ctx.from_dlpack(owners[0])
+    total = ctx.add(one, one, stream=stream)
+    one.close()
+    stream.synchronize(timeout=30)
+    assert total.tolist() == [2.0, 4.0]
+copied = ctx.from_dlpack(owners[1], copy=True)
+assert copied.tolist() == [1.0, 2.0]
+kept = ctx.from_dlpack(owners[2])
+del kept
+for _ in range(1000):  # memory is given back by calls
+    ctx.tensor(1).close()
+    if len(calls) == 3:
+        break
+print(len(calls), tensor.tolist())
+"""
+
+
+def test_a_deleter_that_raises(run_python: RunPython) -> None:
+    """It is called once for each capsule, from a call or a worker; what it raises, Python tells."""
+    result = run_python(RAISING)
+    assert (result.returncode, result.stdout) == (0, "3 [1.0, 2.0]\n"), result.stderr
+    assert result.stderr.count("RuntimeError: a deleter of somebody") == 3

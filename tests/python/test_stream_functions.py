@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
+import threading
 import time
 
 import pytest
 from slow_driver import Slow
+from support import need
 
 import wia
 
@@ -54,6 +57,65 @@ def test_a_function_does_not_wait_for_its_own_stream(ctx: wia.Context) -> None:
         stream.call(wait)
         stream.synchronize(20)
     assert caught == ["FAILED_PRECONDITION"]
+
+
+@pytest.mark.parametrize("caller", ["stream", "event"])
+def test_functions_come_back_and_close_what_they_are_called_for(
+    ctx: wia.Context, caller: str
+) -> None:
+    """Scenario 20 from Python: new work, their own stream, event and tensor; nothing waits."""
+    need(ctx, "add", "float32")
+    called = threading.Event()
+    problems: list[object] = []
+    stream, event, x = ctx.stream(), wia.Event(ctx), ctx.tensor([1.0])
+
+    def act(error: wia.WiaError | None) -> None:
+        try:
+            assert error is None
+            with ctx.stream() as other:
+                out = ctx.add(x, x, stream=other)
+                other.synchronize(20)
+                assert out.tolist() == [2.0]
+            assert ctx.add(x, x).tolist() == [2.0]
+            stream.close()
+            event.close()
+            x.close()
+            gc.collect()
+        except BaseException as problem:
+            problems.append(problem)
+        called.set()
+
+    ctx.add(x, x, stream=stream)
+    if caller == "stream":
+        stream.call(act)
+    else:
+        event.call(act)
+        event.record(stream)
+    assert called.wait(30)
+    assert problems == []
+    with pytest.raises(wia.InvalidHandleError):
+        stream.synchronize(0)
+
+
+def test_a_function_that_blocks_holds_up_its_stream_alone(ctx: wia.Context) -> None:
+    """And the waits for that end at their time."""
+    need(ctx, "add", "float32")
+    inside, go_on = threading.Event(), threading.Event()
+
+    def block(error: wia.WiaError | None) -> None:
+        inside.set()
+        go_on.wait(60)
+
+    with ctx.stream() as stream, ctx.stream() as other:
+        stream.call(block)
+        assert inside.wait(30)
+        with pytest.raises(wia.DeadlineExceededError):
+            stream.synchronize(0.01)
+        x = ctx.tensor([1.0])
+        assert ctx.add(x, x, stream=other).tolist() == [2.0]
+        other.synchronize(20)
+        go_on.set()
+        stream.synchronize(20)
 
 
 def test_cancel(slow: wia.Context) -> None:
