@@ -192,8 +192,12 @@ static FILE *create_file(const char *path) {
   const int descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (descriptor < 0) return NULL;
   FILE *file = fdopen(descriptor, "w");
-  if (!file) close(descriptor);
-  return file;
+  if (file) return file;
+  const int error = errno;
+  close(descriptor);
+  unlink(path);
+  errno = error;
+  return NULL;
 }
 
 wia_status_t wia__write_report(const wia__report_t *report, const char *path) {
