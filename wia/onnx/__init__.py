@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from wia.onnx._errors import ModelError, UnsupportedError
 from wia.onnx._inspect import Inspection, inspect
+from wia.onnx._own import register
 from wia.onnx._session import InputInfo, Placement, Session, load
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "UnsupportedError",
     "inspect",
     "load",
+    "register",
 ]
 
 # Programs see the public name, in tracebacks too.

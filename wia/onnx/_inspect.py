@@ -12,7 +12,7 @@ from wia._context import Context
 from wia._dtype import BITS
 from wia._errors import InvalidArgumentError
 from wia._tensor import Tensor, allocate
-from wia.catalog import BY_NAME, Operation, cost
+from wia.catalog import Operation, cost
 from wia.onnx._bodies import Bodies
 from wia.onnx._errors import UnsupportedError
 from wia.onnx._graph import Graph, Node
@@ -20,7 +20,7 @@ from wia.onnx._load import Model, infer, read_model
 from wia.onnx._place import SHAPES, Placer
 from wia.onnx._run import Runtime, Scope
 from wia.onnx._session import InputInfo, describe_value
-from wia.onnx._table import TABLE
+from wia.onnx._table import find_lowering
 from wia.onnx._values import describe, texts
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ class _DryPlacer(Placer):
         operands = [*inputs, *missing, *made]
         sizes = [0 if t is None else t.dtype.itemsize for t in operands]
         flops, moved = cost(entry, shapes, sizes, _by_number(entry, attributes))
-        self.flops += flops
+        self.flops += max(flops, 0)  # of a program's own operation it isn't known
         self.moved_size += moved
         lead = made[0] if not inputs or inputs[0] is None else inputs[0]
         self.used[entry.name, lead.dtype.name] += 1
@@ -292,7 +292,7 @@ def _missing(model: Model) -> tuple[str, ...]:
     for node in _nodes(model):
         key, schema = (node.domain, node.op), node.schema
         body = schema and (schema.has_function or schema.has_context_dependent_function)
-        if key not in TABLE and key not in own and not body:
+        if find_lowering(node) is None and key not in own and not body:
             found.add(node.operator)
     return tuple(sorted(found))
 
@@ -305,7 +305,7 @@ def _devices(used: Mapping[tuple[str, str], int]) -> dict[str, int]:
         for name, _ in used:
             if name not in have:
                 try:
-                    have[name] = device.supports(BY_NAME[name].number)
+                    have[name] = device.supports(name)
                 except wia.UnimplementedError:
                     have[name] = frozenset()
         found[device.name] = sum(n for (name, dtype), n in used.items() if dtype in have[name])

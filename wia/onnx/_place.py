@@ -11,7 +11,7 @@ from wia._context import Context
 from wia._dtype import BITS, NAMES
 from wia._errors import ResourceExhaustedError, UnimplementedError
 from wia._tensor import Tensor, allocate
-from wia.catalog import BY_NAME, Operation
+from wia.catalog import Operation, find_entry
 from wia.onnx._errors import UnsupportedError
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ class Placer:
 
 
 def _find(name: str, inputs: Sequence[Tensor | None]) -> Operation:
-    entry = BY_NAME.get(name)
+    entry = find_entry(name)
     if entry is None:
         raise UnsupportedError(f"WIA has no operation {name}")
     lead = 0 if entry.variadic else entry.lead

@@ -36,6 +36,7 @@ from wia.onnx._lower.elementwise import binary, many, unary, with_factors
 from wia.onnx._lower.picks import cumulative
 from wia.onnx._lower.recurrent import recurrent
 from wia.onnx._lower.reductions import reduce
+from wia.onnx._own import find_own
 
 if TYPE_CHECKING:
     from wia.onnx._call import Lowering
@@ -268,4 +269,4 @@ TABLE: Mapping[tuple[str, str], Lowering] = {
 
 def find_lowering(node: Node) -> Lowering | None:
     """The lowering for a node, None where there is none."""
-    return TABLE.get((node.domain, node.op))
+    return TABLE.get((node.domain, node.op)) or find_own(node)
