@@ -95,3 +95,37 @@ wia_status_t wia__infer_gather_gradient(const wia__infer_t *call) {
   if (!status) status = check_forward(call, wia__infer_gather, inputs, names, 2);
   return set_target(call, status, &target);
 }
+
+/* The inputs behind grad are those of the operation; each output is like one of these. */
+static wia_status_t infer_back(const wia__infer_t *call, wia__infer_fn_t rule) {
+  const wia_shape_t *inputs = call->inputs + 1;
+  wia_status_t status =
+      check_forward(call, rule, inputs, call->op->operand_names + 1, call->input_count - 1);
+  for (uint32_t i = 0; !status && i < call->op->output_count; i++)
+    status = wia__set_output_at(call, i, inputs[i].dtype, inputs[i].shape, inputs[i].rank);
+  return status;
+}
+
+wia_status_t wia__infer_adaptive_max_pool_gradient(const wia__infer_t *call) {
+  return infer_back(call, wia__infer_adaptive_pool);
+}
+
+wia_status_t wia__infer_max_roi_pool_gradient(const wia__infer_t *call) {
+  return infer_back(call, wia__infer_max_roi_pool);
+}
+
+wia_status_t wia__infer_roi_align_gradient(const wia__infer_t *call) {
+  return infer_back(call, wia__infer_roi_align);
+}
+
+wia_status_t wia__infer_grid_sample_gradient(const wia__infer_t *call) {
+  return infer_back(call, wia__infer_grid_sample);
+}
+
+wia_status_t wia__infer_resize_gradient(const wia__infer_t *call) {
+  static const char *const names[] = {"shape"};
+  wia_shape_t target;
+  wia_status_t status = read_target(call, &target);
+  if (!status) status = check_forward(call, wia__infer_resize, &target, names, 1);
+  return set_target(call, status, &target);
+}

@@ -34,6 +34,8 @@ _MODULES = (
     "arrange",
     "attention",
     "backward",
+    "backward_regions",
+    "backward_windows",
     "bits",
     "bounds",
     "class_losses",

@@ -62,14 +62,15 @@ PROGRAMS: dict[str, str] = {
     "reverse_sequence": """
         d_input = reverse_sequence(grad, lengths, time_axis=time_axis, batch_axis=batch_axis)
     """,
-    "resize": f"""
-        moved = resize({_NUMBERED}, sizes=sizes, scales=scales, axes=axes, \
-            coordinates=coordinates, nearest_mode=nearest_mode, keep_aspect=keep_aspect, roi=roi, \
-            extrapolation=size(input)) if mode == 0
-        rows = reshape(grad, shape=[size(grad)])
-        places = reshape(moved, shape=[size(grad)])
-        all = gather_gradient(rows, places, shape=[size(input) + 1])
-        d_input = reshape(slice(all, starts=[0], ends=[size(input)], axes=[0]), shape=shape(input))
+    "resize": """
+        d_input = resize_gradient(grad, shape=shape(input), sizes=sizes, scales=scales, axes=axes, \
+            mode=mode, coordinates=coordinates, nearest_mode=nearest_mode, antialias=antialias, \
+            exclude_outside=exclude_outside, cubic_a=cubic_a, keep_aspect=keep_aspect, roi=roi)
+    """,
+    "resize_gradient": """
+        d_grad = resize(grad_d_input, sizes=sizes, scales=scales, axes=axes, mode=mode, \
+            coordinates=coordinates, nearest_mode=nearest_mode, antialias=antialias, \
+            exclude_outside=exclude_outside, cubic_a=cubic_a, keep_aspect=keep_aspect, roi=roi)
     """,
     # -- picked ----------------------------------------------------------------------------------
     "gather": "d_input = gather_gradient(grad, indices, shape=shape(input), axis=axis)",

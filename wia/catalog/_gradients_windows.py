@@ -182,4 +182,26 @@ PROGRAMS: dict[str, str] = {
         d_input = matmul(reshape(tall, shape=[shape(input)[-2], shape(grad)[-2]]), wide) \
             if rank(input) == 4
     """,
+    # -- regions ---------------------------------------------------------------------------------
+    "adaptive_max_pool": "d_input = adaptive_max_pool_gradient(grad, input, size=size)",
+    "max_roi_pool": """
+        d_input = max_roi_pool_gradient(grad, input, rois, height=height, width=width, \
+            spatial_scale=spatial_scale)
+    """,
+    "roi_align": """
+        d_input = roi_align_gradient(grad, input, rois, batch_indices, mode=mode, height=height, \
+            width=width, sampling_ratio=sampling_ratio, spatial_scale=spatial_scale, \
+            coordinates=coordinates)
+    """,
+    "roi_align_gradient": """
+        d_grad = roi_align(grad_d_input, rois, batch_indices, height=height, width=width, \
+            sampling_ratio=sampling_ratio, spatial_scale=spatial_scale, \
+            coordinates=coordinates) if mode == 0
+    """,
+    "grid_sample": """
+        d_input = grid_sample_gradient(grad, input, grid, mode=mode, padding_mode=padding_mode, \
+            align_corners=align_corners).d_input
+        d_grid = grid_sample_gradient(grad, input, grid, mode=mode, padding_mode=padding_mode, \
+            align_corners=align_corners).d_grid
+    """,
 }

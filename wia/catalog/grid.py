@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 from ._cost import elements, per_output
 from ._forms import flag, numbers
-from ._model import FLOATS, Operand, Sample, Standard, Tolerance
+from ._model import FLOATS, Operand, Sample, Shape, Standard, Tolerance
 from ._moving import choice, moving
 from ._numeric import narrow, widen
-from .resize import cubic_weight
+from .resize import cubic_slope, cubic_weight
 
 _LINEAR, _NEAREST, _CUBIC = range(3)
 _ZEROS, _BORDER, _REFLECTION = range(3)
@@ -50,60 +50,106 @@ def grid_sample(
     result = np.zeros((*x.shape[:2], *grid.shape[1:-1]))
     for batch in range(x.shape[0]):
         image = widen(np, x[batch])
-        places = np.moveaxis(widen(np, grid[batch]), -1, 0)[::-1]
-        lines = [
-            _line(np, place, side, mode, padding_mode, align_corners)
-            for place, side in zip(places, sides, strict=True)
-        ]
+        lines = lines_of(
+            np,
+            grid[batch],
+            sides,
+            mode=mode,
+            padding_mode=padding_mode,
+            align_corners=align_corners,
+        )
         for taps in product(*lines):
-            index = tuple(tap for tap, _, _ in taps)
+            index = tuple(tap.index for tap in taps)
             weight, inside = 1.0, True
-            for _, part, there in taps:
-                weight, inside = weight * part, inside & there
+            for tap in taps:
+                weight, inside = weight * tap.weight, inside & tap.inside
             values = image[(slice(None), *index)]
             result[batch] += np.where(inside & (weight != 0.0), weight * values, 0.0)
     return narrow(np, result, x.dtype)
 
 
-def _line(
-    np: Any, place: Any, size: int, mode: int, padding: int, align_corners: int
-) -> list[tuple[Any, Any, Any]]:
-    """Elements of one dimension that a place is made of: index, weight, and whether it is inside.
+class Tap(NamedTuple):
+    """Elements of one dimension: index, weight, its slope by the place, whether it is inside."""
+
+    index: Any
+    weight: Any
+    slope: Any
+    inside: Any
+
+
+def lines_of(
+    np: Any, grid: Any, sides: Shape, *, mode: int, padding_mode: int, align_corners: int
+) -> list[list[Tap]]:
+    """The taps of each dimension of an image, for the places of its grid."""
+    places = np.moveaxis(widen(np, grid), -1, 0)[::-1]
+    return [
+        _line(np, place, side, mode, padding_mode, align_corners)
+        for place, side in zip(places, sides, strict=True)
+    ]
+
+
+def _line(np: Any, place: Any, size: int, mode: int, padding: int, align_corners: int) -> list[Tap]:
+    """Elements of one dimension that a place is made of.
 
     NaN is the place -1, and what is far away as good as infinitely far.
     """
     low, high = (0.0, size - 1.0) if align_corners else (-0.5, size - 0.5)
+    free = abs(place) < 2.0**31  # not NaN either
     place = np.clip(np.where(np.isnan(place), -1.0, place), -(2.0**31), 2.0**31)
     x = (place + 1) / 2 * (size - 1) if align_corners else ((place + 1) * size - 1) / 2
+    turn = np.where(free, (size - 1 if align_corners else size) / 2, 0.0)
     if mode == _NEAREST:
         x = np.rint(x)
     if padding == _BORDER:
-        x = np.where((x < low) | (x > high), np.clip(x, 0, size - 1), x)
+        outside = (x < low) | (x > high)
+        # Between the edge of the last pixel and its middle both neighbours are that pixel.
+        x, turn = np.where(outside, np.clip(x, 0, size - 1), x), np.where(outside, 0.0, turn)
     elif padding == _REFLECTION:
+        turn = turn * _direction(np, x, low, high)
         x = _reflect(np, x, low, high)
+    turn = np.where((x < -4.0) | (x > size + 4.0), 0.0, turn)
     x = np.clip(x, -4.0, size + 4.0)
     base = np.floor(x)
     if mode == _NEAREST:
-        offsets, weights = [0], [np.ones_like(x)]
+        offsets, weights, slopes = [0], [np.ones_like(x)], [0.0 * x]
         base = np.trunc(x)
     elif mode == _LINEAR:
-        offsets, weights = [0, 1], [1 - (x - base), x - base]
+        offsets, weights, slopes = [0, 1], [1 - (x - base), x - base], [-turn, turn]
     else:
         offsets = [-1, 0, 1, 2]
-        weights = [cubic_weight(np, abs(offset - (x - base)), -0.75) for offset in offsets]
+        away = [offset - (x - base) for offset in offsets]
+        weights = [cubic_weight(np, abs(d), -0.75) for d in away]
+        slopes = [-np.sign(d) * cubic_slope(np, abs(d), -0.75) * turn for d in away]
+    ends = (low, high)
     return [
-        _tap(np, base + o, w, size, padding, (low, high))
-        for o, w in zip(offsets, weights, strict=True)
+        _tap(np, base + o, w, slope, size, padding, ends)
+        for o, w, slope in zip(offsets, weights, slopes, strict=True)
     ]
 
 
 def _tap(
-    np: Any, index: Any, weight: Any, size: int, padding: int, ends: tuple[float, float]
-) -> tuple[Any, Any, Any]:
+    np: Any,
+    index: Any,
+    weight: Any,
+    slope: Any,
+    size: int,
+    padding: int,
+    ends: tuple[float, float],
+) -> Tap:
     if padding == _REFLECTION:
         index = np.trunc(_reflect(np, index, *ends))
     inside = np.asarray(padding == _BORDER) | ((index >= 0) & (index < size))
-    return np.clip(index, 0, size - 1).astype(np.int64), weight, inside
+    return Tap(np.clip(index, 0, size - 1).astype(np.int64), weight, slope, inside)
+
+
+def _direction(np: Any, x: Any, low: float, high: float) -> Any:
+    """Whether a mirrored place goes the same way (1), the other way (-1) or stays (0)."""
+    room = high - low
+    if room == 0:
+        return np.zeros_like(x)
+    turns = np.trunc(np.where(x < low, low - x, x - high) / room)
+    mirrored = np.where(turns % 2 == 0, -1.0, 1.0)
+    return np.where((x < low) | (x > high), mirrored, 1.0)
 
 
 def _reflect(np: Any, x: Any, low: float, high: float) -> Any:
@@ -251,7 +297,6 @@ GRID_SAMPLE = moving(
         Sample(shapes=((1, 2, 3, 3), (1, 0, 4, 2))),
     ),
     source="ONNX node tests gridsample_*; NaN and single pixels by hand",
-    no_gradient="this version has none; resize with nearest has one",
 )
 
 OPERATIONS = (AFFINE_GRID, GRID_SAMPLE)

@@ -41,7 +41,7 @@ def _sizes(values: Values, shape: Shape) -> Shape:
     return spread(values["size"], len(shape) - 2, 1)
 
 
-def _parts(shape: Shape, sizes: Shape) -> Iterator[tuple[Shape, tuple[slice, ...]]]:
+def parts_of(shape: Shape, sizes: Shape) -> Iterator[tuple[Shape, tuple[slice, ...]]]:
     """For each place of the result, the part of the input that it stands for."""
     for place in product(*map(range, sizes)):
         yield (
@@ -56,7 +56,7 @@ def _parts(shape: Shape, sizes: Shape) -> Iterator[tuple[Shape, tuple[slice, ...
 def _pool_parts(np: Any, x: Any, sizes: Shape, take: Any) -> Any:
     wide = widen(np, x)
     total = np.zeros((*x.shape[:2], *sizes), wide.dtype)
-    for place, part in _parts(x.shape, sizes):
+    for place, part in parts_of(x.shape, sizes):
         rows = wide[(..., *part)]
         rows = np.ascontiguousarray(rows).reshape(*x.shape[:2], elements(rows.shape[2:]))
         total[(..., *place)] = take(rows, axis=-1)
@@ -242,7 +242,6 @@ ADAPTIVE_MAX_POOL = Operation(
     flops=per_input(),
     samples=_SAMPLES,
     source="the definition of torch.nn.AdaptiveMaxPool2d, worked by hand",
-    no_gradient="this version has none; max_pool has one",
 )
 
 OPERATIONS = (MAX_UNPOOL, ADAPTIVE_AVG_POOL, ADAPTIVE_MAX_POOL)

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 from ._cost import elements
 from ._forms import flag
-from ._model import FLOATS, Attribute, Operand, Sample, Scalar, Standard, Tolerance
+from ._model import (
+    FLOATS,
+    Attribute,
+    Operand,
+    Sample,
+    Scalar,
+    Shape,
+    Standard,
+    Tolerance,
+    Values,
+)
 from ._moving import choice, count, moving, real
 from ._numeric import OperandError, narrow, widen
 
@@ -37,22 +49,42 @@ def roi_align(
     coordinates: int,
 ) -> Any:
     """Each region in a grid of cells: the mean or the largest of samples between pixels."""
-    images = _image_of(np, "roi_align", batch_indices, x.shape[0])
-    wide, boxes = widen(np, x), widen(np, rois) * spatial_scale - (0.5 if coordinates == 0 else 0.0)
-    result = np.zeros((len(rois), x.shape[1], height, width))
+    wide, result = widen(np, x), np.zeros((len(rois), x.shape[1], height, width))
+    values = {
+        "height": height,
+        "width": width,
+        "sampling_ratio": sampling_ratio,
+        "spatial_scale": spatial_scale,
+        "coordinates": coordinates,
+    }
+    for i, image, taps in samples_of(np, x.shape, rois, batch_indices, values):
+        result[i] = np.nan if taps is None else _cells(np, wide[image], taps, mode)
+    return narrow(np, result, x.dtype)
+
+
+def samples_of(
+    np: Any, shape: Shape, rois: Any, batch_indices: Any, values: Values
+) -> Iterator[tuple[int, int, list[tuple[Any, Any, Any]] | None]]:
+    """For each region of roi_align: its number, its image and its taps; None where it isn't finite.
+
+    A tap is a row, a column and a weight for each cell; four that follow one another are a sample.
+    """
+    images = _image_of(np, "roi_align", batch_indices, shape[0])
+    half = 0.5 if values["coordinates"] == 0 else 0.0
+    boxes = widen(np, rois) * values["spatial_scale"] - half
+    height, width = values["height"], values["width"]
     for i, (left, top, right, bottom) in enumerate(boxes):
         sizes = [bottom - top, right - left]
-        if coordinates:
+        if values["coordinates"]:
             sizes = [max(size, 1.0) for size in sizes]
         steps = [sizes[0] / height, sizes[1] / width]
         if not np.isfinite([left, top, *steps]).all():
-            result[i] = np.nan
+            yield i, int(images[i]), None
             continue
-        counts = [sampling_ratio or max(int(np.ceil(step)), 0) for step in steps]
-        rows = _sample_line(np, top, steps[0], counts[0], height, x.shape[2])
-        columns = _sample_line(np, left, steps[1], counts[1], width, x.shape[3])
-        result[i] = _cells(np, wide[images[i]], rows, columns, mode)
-    return narrow(np, result, x.dtype)
+        counts = [values["sampling_ratio"] or max(int(np.ceil(step)), 0) for step in steps]
+        rows = _sample_line(np, top, steps[0], counts[0], height, shape[2])
+        columns = _sample_line(np, left, steps[1], counts[1], width, shape[3])
+        yield i, int(images[i]), list(_taps(np, rows, columns))
 
 
 def _sample_line(
@@ -68,48 +100,55 @@ def _sample_line(
     return low, np.minimum(low + 1, size - 1), np.where(far, np.nan, places - low)
 
 
-def _cells(np: Any, image: Any, rows: Any, columns: Any, mode: int) -> Any:
-    """The four neighbours of each sample, weighed, over the samples of each cell."""
-    shape = (image.shape[0], rows[0].shape[0], columns[0].shape[0])
-    total = np.zeros(shape)
-    samples = rows[0].shape[1] * columns[0].shape[1]
-    for r in range(rows[0].shape[1]):
-        for c in range(columns[0].shape[1]):
-            up, left = rows[2][:, r, None], columns[2][None, :, c]
-            far = np.isnan(up) | np.isnan(left)
-            parts = []
-            for row, y in ((rows[0], 1 - up), (rows[1], up)):
-                for column, z in ((columns[0], 1 - left), (columns[1], left)):
-                    pixels = image[:, row[:, r, None], column[None, :, c]]
-                    weight = np.where(far, 0.0, y * z)
-                    parts.append(np.where(weight == 0.0, 0.0, weight * pixels))
-            if mode:
-                largest = np.maximum.reduce(parts)
-                first = r == c == 0
-                total = largest if first else np.maximum(total, largest)
-            else:
-                total = total + parts[0] + parts[1] + parts[2] + parts[3]
-    return total if mode else total / max(samples, 1)
+def _taps(np: Any, rows: Any, columns: Any) -> Iterator[tuple[Any, Any, Any]]:
+    """The four neighbours of each sample of each cell."""
+    for r, c in product(range(rows[0].shape[1]), range(columns[0].shape[1])):
+        up, left = rows[2][:, r, None], columns[2][None, :, c]
+        far = np.isnan(up) | np.isnan(left)
+        for row, y in ((rows[0], 1 - up), (rows[1], up)):
+            for column, z in ((columns[0], 1 - left), (columns[1], left)):
+                yield row[:, r, None], column[None, :, c], np.where(far, 0.0, y * z)
+
+
+def _cells(np: Any, image: Any, taps: list[tuple[Any, Any, Any]], mode: int) -> Any:
+    """The neighbours of all samples, weighed, over the samples of each cell."""
+    parts = [np.where(w == 0.0, 0.0, w * image[:, row, column]) for row, column, w in taps]
+    if not parts:
+        return 0.0
+    if mode:
+        return np.maximum.reduce(parts)
+    total = 0.0
+    for i in range(0, len(parts), 4):
+        total = total + parts[i] + parts[i + 1] + parts[i + 2] + parts[i + 3]
+    return total / (len(parts) // 4)
 
 
 def max_roi_pool(
     np: Any, x: Any, rois: Any, *, height: int, width: int, spatial_scale: float
 ) -> Any:
     """The largest pixel of each cell of a region, whose corners are rounded to pixels."""
-    wide = widen(np, rois)
-    images = _image_of(np, "max_roi_pool", wide[:, 0], x.shape[0]).astype(np.int64)
+    values = {"height": height, "width": width, "spatial_scale": spatial_scale}
     result = np.zeros((len(rois), x.shape[1], height, width), x.dtype)
-    for i, box in enumerate(wide):
-        left, top, right, bottom = np.floor(box[1:] * spatial_scale + 0.5)
-        sizes = (max(bottom - top + 1, 1.0), max(right - left + 1, 1.0))
-        rows = _cell_line(np, top, sizes[0], height, x.shape[2])
-        columns = _cell_line(np, left, sizes[1], width, x.shape[3])
-        for r, (a, b) in enumerate(rows):
-            for c, (d, e) in enumerate(columns):
-                if a < b and d < e:
-                    part = x[images[i], :, a:b, d:e]
-                    result[i, :, r, c] = widen(np, part).max(axis=(1, 2)).astype(x.dtype)
+    for i, row, column, image, part in cells_of(np, x.shape, rois, values):
+        pixels = widen(np, x[(image, slice(None), *part)])
+        result[i, :, row, column] = pixels.max(axis=(1, 2)).astype(x.dtype)
     return result
+
+
+def cells_of(
+    np: Any, shape: Shape, rois: Any, values: Values
+) -> Iterator[tuple[int, int, int, int, tuple[slice, slice]]]:
+    """The cells of max_roi_pool that have pixels: region, row, column, image, and these."""
+    wide = widen(np, rois)
+    images = _image_of(np, "max_roi_pool", wide[:, 0], shape[0]).astype(np.int64)
+    for i, box in enumerate(wide):
+        left, top, right, bottom = np.floor(box[1:] * values["spatial_scale"] + 0.5)
+        sizes = (max(bottom - top + 1, 1.0), max(right - left + 1, 1.0))
+        rows = _cell_line(np, top, sizes[0], values["height"], shape[2])
+        columns = _cell_line(np, left, sizes[1], values["width"], shape[3])
+        for (r, (a, b)), (c, (d, e)) in product(enumerate(rows), enumerate(columns)):
+            if a < b and d < e:
+                yield i, r, c, int(images[i]), (slice(a, b), slice(d, e))
 
 
 def _cell_line(np: Any, start: float, size: float, cells: int, limit: int) -> list[tuple[int, int]]:
@@ -260,7 +299,6 @@ ROI_ALIGN = moving(
         Sample(shapes=((1, 2, 3, 3), (0, 4), (0,)), values={"height": 2, "width": 2}),
     ),
     source="ONNX node tests roialign_*; regions outside by hand",
-    no_gradient="this version has none; max_pool and avg_pool have one",
 )
 
 MAX_ROI_POOL = moving(
@@ -299,7 +337,6 @@ MAX_ROI_POOL = moving(
         Sample(shapes=((1, 2, 3, 3), (0, 5)), values={"height": 2, "width": 2}),
     ),
     source="Girshick, Fast R-CNN, 2015, worked by hand: ONNX has no vectors",
-    no_gradient="this version has none; max_pool has one",
 )
 
 NON_MAX_SUPPRESSION = moving(

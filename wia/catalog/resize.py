@@ -62,12 +62,10 @@ def _resize(np: Any, x: Any, values: Any, change: Any) -> Any:
     if 0 in shape:
         return np.empty(shape, x.dtype)
     result, outside = (x if mode == NEAREST else widen(np, x)), []
-    for line in found:
-        places = _places(np, line, values["coordinates"])
-        taps, weights = _taps(np, places, line, values)
+    for line, taps, weights, wrong in steps_of(np, x.shape, values):
         result = _apply(np, result, line, taps, weights if weights is None else change(weights))
-        if values["coordinates"] == CROP:
-            outside.append((line.axis, (places < 0) | (places > line.size - 1)))
+        if wrong is not None:
+            outside.append((line.axis, wrong))
     if mode != NEAREST:
         result = narrow(np, result, x.dtype)
     if outside:
@@ -76,6 +74,17 @@ def _resize(np: Any, x: Any, values: Any, change: Any) -> Any:
             value = element(np, values["extrapolation"], x.dtype, "extrapolation")
             np.moveaxis(result, axis, 0)[wrong] = value
     return result
+
+
+def steps_of(np: Any, shape: Shape, values: Any) -> list[tuple[Line, Any, Any, Any]]:
+    """Of each dimension that changes: taps and weights, and what crop finds outside (else None)."""
+    steps = []
+    for line in lines(shape, values):
+        places = _places(np, line, values["coordinates"])
+        crop = values["coordinates"] == CROP
+        wrong = (places < 0) | (places > line.size - 1) if crop else None
+        steps.append((line, *_taps(np, places, line, values), wrong))
+    return steps
 
 
 def _places(np: Any, line: Line, mode: int) -> Any:
@@ -135,6 +144,13 @@ def cubic_weight(np: Any, distance: Any, a: float) -> Any:
     """Keys' kernel: Cubic convolution interpolation for digital image processing, 1981."""
     near = ((a + 2) * distance - (a + 3)) * distance**2 + 1
     far = ((a * distance - 5 * a) * distance + 8 * a) * distance - 4 * a
+    return np.where(distance <= 1, near, np.where(distance < 2, far, 0.0))
+
+
+def cubic_slope(np: Any, distance: Any, a: float) -> Any:
+    """Its derivative by the distance."""
+    near = (3 * (a + 2) * distance - 2 * (a + 3)) * distance
+    far = (3 * a * distance - 10 * a) * distance + 8 * a
     return np.where(distance <= 1, near, np.where(distance < 2, far, 0.0))
 
 
