@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from catalog_calls import attributes_of, call
 
 import wia
 from wia.catalog import BY_NAME, OPERATIONS, Operation, Sample, evaluate
+from wia.catalog._programs import read_program
 from wia.catalog.derivatives import gradient_of, why_not
 
 STEP = 1e-6
@@ -155,6 +157,14 @@ def test_there_is_a_gradient_or_a_reason(operation: Operation) -> None:
     assert bool(program) != bool(why_not(operation))
     made = {f"d_{operand.name}" for operand in operation.inputs}
     assert not program or made & {step.to for step in program.steps}
+
+
+def test_a_name_that_means_two_things_is_refused() -> None:
+    """An output whose name is that of the gradient of an input."""
+    output = replace(BY_NAME["exp"].outputs[0], name="d_input")
+    operation = replace(BY_NAME["exp"], outputs=(output,))
+    with pytest.raises(ValueError, match="an operand is called d_input, as the gradient of"):
+        read_program(operation, "d_input = copy(grad)")
 
 
 def test_a_chain_is_summed_up(ctx: wia.Context) -> None:

@@ -68,7 +68,7 @@ PROGRAMS: dict[str, str] = {
             exclude_outside=exclude_outside, cubic_a=cubic_a, keep_aspect=keep_aspect, roi=roi)
     """,
     "resize_gradient": """
-        d_grad = resize(grad_d_input, sizes=sizes, scales=scales, axes=axes, mode=mode, \
+        d_grad = resize(grad_output, sizes=sizes, scales=scales, axes=axes, mode=mode, \
             coordinates=coordinates, nearest_mode=nearest_mode, antialias=antialias, \
             exclude_outside=exclude_outside, cubic_a=cubic_a, keep_aspect=keep_aspect, roi=roi)
     """,

@@ -194,14 +194,14 @@ PROGRAMS: dict[str, str] = {
             coordinates=coordinates)
     """,
     "roi_align_gradient": """
-        d_grad = roi_align(grad_d_input, rois, batch_indices, height=height, width=width, \
+        d_grad = roi_align(grad_output, rois, batch_indices, height=height, width=width, \
             sampling_ratio=sampling_ratio, spatial_scale=spatial_scale, \
             coordinates=coordinates) if mode == 0
     """,
     "grid_sample": """
         d_input = grid_sample_gradient(grad, input, grid, mode=mode, padding_mode=padding_mode, \
-            align_corners=align_corners).d_input
+            align_corners=align_corners).by_input
         d_grid = grid_sample_gradient(grad, input, grid, mode=mode, padding_mode=padding_mode, \
-            align_corners=align_corners).d_grid
+            align_corners=align_corners).by_grid
     """,
 }

@@ -77,8 +77,8 @@ class Program:
 
 def read_program(operation: Operation, text: str) -> Program:
     """The steps of a program. Raises ValueError for what a program can't have."""
-    reader = _Reader(operation)
     try:
+        reader = _Reader(operation)
         for statement in ast.parse("\n".join(_lines(text))).body:
             reader.read(statement)
     except (SyntaxError, ValueError) as error:
@@ -135,6 +135,8 @@ class _Reader:
     def __init__(self, operation: Operation) -> None:
         outputs = [output.name for output in operation.outputs]
         inputs = [operand.name for operand in operation.inputs]
+        if taken := {f"d_{name}" for name in inputs} & {*inputs, *outputs}:
+            raise ValueError(f"an operand is called {min(taken)}, as the gradient of another is")
         plain = () if "grad" in inputs else outputs[:1]
         grads = ["grad" if name in plain else f"grad_{name}" for name in outputs]
         self.program = Program([*inputs, *outputs, *grads])

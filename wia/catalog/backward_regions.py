@@ -127,7 +127,7 @@ def _entry(number: int, of: Operation, summary: str, formula: str, **more: Any) 
     """Inputs are grad, then those of the operation; the first output has the shape of its input."""
     given: dict[str, Any] = {
         "inputs": (GRAD, *of.inputs),
-        "outputs": (Operand(name="d_input", summary="The shape of input."),),
+        "outputs": (Operand(name="output", summary="The shape of input."),),
         "family": f"{of.name}_gradient",
         "attributes": of.attributes,
         "config": of.config,
@@ -149,7 +149,7 @@ ADAPTIVE_MAX_POOL_GRADIENT = _entry(
     438,
     ADAPTIVE_MAX_POOL,
     "Gradient of adaptive_max_pool.",
-    "d_input = sum of grad over the parts whose largest element it is",
+    "output = sum of grad over the parts whose largest element it is",
     semantics=adaptive_max_pool_gradient,
     no_gradient="no operation gives the places of the largest elements, which it would need",
     notes=("Of equals, and of NaNs, the first one gets the gradient, row by row.",),
@@ -175,7 +175,7 @@ MAX_ROI_POOL_GRADIENT = _entry(
     439,
     MAX_ROI_POOL,
     "Gradient of max_roi_pool by its input.",
-    "d_input = sum of grad over the cells whose largest pixel it is",
+    "output = sum of grad over the cells whose largest pixel it is",
     semantics=max_roi_pool_gradient,
     no_gradient="no operation gives the places of the largest elements, which it would need",
     notes=("Of equals, and of NaNs, the first one gets the gradient, row by row.",),
@@ -211,7 +211,7 @@ ROI_ALIGN_GRADIENT = _entry(
     440,
     ROI_ALIGN,
     "Gradient of roi_align by its input.",
-    "d_input = sum of grad times the weight with which it was looked at",
+    "output = sum of grad times the weight with which it was looked at",
     semantics=roi_align_gradient,
     notes=(
         "In the mode max the largest weighed pixel gets it, the first of equals. A region that "
@@ -275,12 +275,12 @@ GRID_SAMPLE_GRADIENT = _entry(
     441,
     GRID_SAMPLE,
     "Gradients of grid_sample.",
-    "d_input = sum of grad * weight; d_grid = sum of grad * input * slope of the weight",
+    "by_input = sum of grad * weight; by_grid = sum of grad * input * slope of the weight",
     semantics=grid_sample_gradient,
     no_gradient="the catalog has no operation for second derivatives of sampling",
     outputs=(
-        Operand(name="d_input", summary="The shape of input.", tolerance=_moved(_sampled)),
-        Operand(name="d_grid", summary="The shape of grid.", tolerance=_moved(_turned)),
+        Operand(name="by_input", summary="The shape of input.", tolerance=_moved(_sampled)),
+        Operand(name="by_grid", summary="The shape of grid.", tolerance=_moved(_turned)),
     ),
     notes=(
         "Where padding holds a place at an end, and in the mode nearest, the gradient of the place "
@@ -349,7 +349,7 @@ RESIZE_GRADIENT = _entry(
     442,
     RESIZE,
     "Gradient of resize.",
-    "d_input = sum of grad times the weight with which it was looked at",
+    "output = sum of grad times the weight with which it was looked at",
     semantics=resize_gradient,
     inputs=(GRAD,),
     config="wia_resize_gradient_config_t",
