@@ -11,6 +11,7 @@ import pytest
 from pycparser import CParser, c_ast
 from pycparser.c_generator import CGenerator
 
+import wia
 from wia._config import prefix
 
 INCLUDE = prefix() / "include"
@@ -135,6 +136,50 @@ def test_structs_have_no_hidden_padding(abi: list[tuple[str, ...]]) -> None:
     assert sizes == ends
 
 
+def test_structs_that_grow_are_in_no_array() -> None:
+    """Whoever counts in elements would count in those of another version."""
+    all_structs = list(structs("wia_driver.h"))
+    growing = {name for name, struct in all_structs if struct.decls[0].name == "struct_size"}
+    found = {kind for _, struct in all_structs for kind in arrays(struct.decls)}
+    for node in declarations("wia_driver.h"):
+        function = getattr(node.type, "type", None) if isinstance(node, c_ast.Typedef) else node
+        function = getattr(function, "type", function)
+        if isinstance(function, c_ast.FuncDecl):
+            found.update(arrays(function.args.params if function.args else []))
+    assert {"wia_shape_t", "wia_attribute_t", "wia_extension_operation_t"} <= found
+    assert not found & growing
+
+
+def arrays(members: list[c_ast.Node]) -> Iterator[str]:
+    """Types of elements: of arrays, and of pointers beside a count of their name."""
+    names = {getattr(member, "name", None) for member in members}
+    for member in members:
+        kind = getattr(member, "type", None)
+        counted = f"{str(member.name).removesuffix('s')}_count" in names
+        if isinstance(kind, c_ast.ArrayDecl) or (isinstance(kind, c_ast.PtrDecl) and counted):
+            element = getattr(kind.type, "type", None)
+            yield from element.names if isinstance(element, c_ast.IdentifierType) else ()
+
+
+def test_a_struct_without_a_size_is_frozen() -> None:
+    """And says so; what only goes from the library to a callback tells its size."""
+    text = "".join((INCLUDE / header).read_text(encoding="utf-8") for header in HEADERS)
+    for name, struct in structs("wia_driver.h"):
+        if struct.decls[0].name != "struct_size":
+            comments = re.findall(
+                r"/\*((?:(?!\*/).)*)\*/\s*typedef (?:struct|union) " + name, text, re.S
+            )
+            assert any("Frozen" in comment for comment in comments), name
+
+
+def test_the_soname_has_the_major_version() -> None:
+    (library,) = prefix().rglob("libwia.so.0")
+    command = ["readelf", "-d", str(library)]
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    major = wia.__version__.split(".")[0]
+    assert re.findall(r"\(SONAME\).*\[(.*)\]", output) == [f"libwia.so.{major}"]
+
+
 def test_library_exports_what_the_headers_declare() -> None:
     """And beside it only wia__ names, which are the bridge's."""
     declared = set(functions())
@@ -164,7 +209,27 @@ def abi(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, ...]]:
     compile_source(C11, source + "".join(lines) + "  return 0;\n}\n", "-o", str(program))
     output = subprocess.run([program], capture_output=True, text=True, check=True).stdout
     numbers = [tuple(line.split()) for line in output.splitlines()]
-    return numbers + [("function", name, *text.split()) for name, text in functions().items()]
+    texts = [("type", name, *text.split()) for name, text in types().items()]
+    texts += [("function", name, *text.split()) for name, text in functions().items()]
+    return numbers + texts
+
+
+def types() -> dict[str, str]:
+    """The types of fields, and of typedefs that are no structs, as they are written.
+
+    So a callback or an entry of a driver's table keeps its parameters, and a field its sign.
+    """
+    generator = CGenerator()
+    found = {
+        node.name: generator.visit(node.type)
+        for node in declarations("wia_driver.h")
+        if isinstance(node, c_ast.Typedef)
+        and node.name.startswith("wia_")
+        and not isinstance(getattr(node.type, "type", None), c_ast.Struct | c_ast.Union)
+    }
+    for name, struct in structs("wia_driver.h"):
+        found |= {f"{name}.{field.name}": generator.visit(field.type) for field in struct.decls}
+    return found
 
 
 def functions() -> dict[str, str]:
