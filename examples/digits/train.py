@@ -100,6 +100,8 @@ def train_on(device: str, epochs: int, optimizer: str, checkpoint: Path | None) 
             found = network.accuracy(scale(test_images), test_labels)
     except (wia.WiaError, CheckpointError) as error:
         print(f"train.py: {device}: {error}", file=sys.stderr)
+        if isinstance(error, wia.UnimplementedError):
+            print("`wia ops` shows what each device has; reference:0 has all.", file=sys.stderr)
         return 1
     print(f"held-out images: {found:.2%}")
     return 0
