@@ -75,12 +75,13 @@ class BoundedActivations(Activations):
     """The same of numbers that may be off."""
 
     def __call__(self, x: Bounded, gate: int, direction: int) -> Bounded:
-        """Four roundings of the result, and one of the input and of beta where it is added."""
+        """Four roundings of the result, one of the input, and one of beta where it is added."""
         code, alpha, beta = self.chosen(gate, direction)
         value = super().__call__(x.value, gate, direction)
-        slope = self._np.minimum(_steepest(code, alpha, beta), _local(code, value, x.error))
-        moved = slope * (x.error + abs(x.value))
-        return Bounded(value, moved + 4.0 * abs(value) + (abs(beta) if code in _ADDING else 0.0))
+        slope = _slope(self._np, code, alpha, beta, value)
+        added = abs(beta) if code in _ADDING else 0.0
+        made = x.scaled(slope, value).rounded(slope * x.value)
+        return made.rounded(4.0 * abs(value) + added)
 
     def product(self, a: Bounded, b: Any) -> Bounded:
         """The same with errors."""
@@ -91,17 +92,17 @@ _ADDING = (4, 8)
 """Activations that add beta, so that the result may cancel."""
 
 
-def _steepest(code: int, alpha: float, beta: float) -> float:
-    """How steep an activation is at most; at a jump of 6 nothing bounds an error."""
+def _slope(np: Any, code: int, alpha: float, beta: float, value: Any) -> Any:
+    """The derivative of an activation of sigmoid or tanh; of others the largest there is.
+
+    Nothing bounds an error at the jump of 6.
+    """
     a = abs(alpha)
-    steep = {1: 0.25, 4: a, 5: max(1.0, a), 7: abs(alpha * beta), 8: a, 9: max(1.0, a)}
-    return steep.get(code, 1.0)
-
-
-def _local(code: int, value: Any, error: Any) -> Any:
-    """How steep sigmoid and tanh are here, and as far around as the error goes."""
-    slopes = {1: lambda: value * (1.0 - value), 2: lambda: 1.0 - value * value}
-    return slopes[code]() + error * 2.0**-24 if code in slopes else math.inf
+    if code in (1, 2):
+        local = value * (1.0 - value) if code == 1 else 1.0 - value * value
+        return np.maximum(local, 2.0**-12)  # where an error moves the derivative itself
+    steep = {4: a, 5: max(1.0, a), 7: abs(alpha * beta), 8: a, 9: max(1.0, a)}
+    return np.full_like(value, steep.get(code, 1.0))
 
 
 def biases(np: Any, bias: Any, gates: int, size: int) -> tuple[Any, Any]:
@@ -185,20 +186,20 @@ def run_layer(
     """All steps of a layer: [s, directions, b, h] and the last states, [directions, b, h].
 
     ``x`` is [s, b, ...]; ``step(t, x, states, d)`` gives the next states of one direction d from
-    x [b, ...]. ``direction`` is 0 forward, 1 reverse, 2 both. Behind its length a batch gives 0.
+    x [b, ...]; states are [directions, b, h, ...]. ``direction`` is 0 forward, 1 reverse, 2 both. Behind its length a batch gives 0.
     """
     steps, batch = x.shape[:2]
-    size = states[0].shape[-1]
+    inner = states[0].shape[2:]
     count = 2 if direction == 2 else 1
     limit = np.full(batch, steps) if lengths is None else lengths.astype(np.int64)
-    total = np.zeros((steps, count, batch, size))
+    total = np.zeros((steps, count, batch, *inner))
     last = [item.copy() for item in states]
     every = np.arange(batch)
     for d in range(count):
         backward = direction == 1 or d == 1
         now = [item[d] for item in states]
         for s in range(steps):
-            valid = (s < limit)[:, None]
+            valid = (s < limit).reshape(-1, *([1] * len(inner)))
             place = np.where(s < limit, limit - 1 - s, s) if backward else np.full(batch, s)
             new = step(x[place, every], now, d)
             now = [np.where(valid, a, b) for a, b in zip(new, now, strict=True)]

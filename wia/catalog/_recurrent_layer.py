@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._bounded import CARRIED, Bounded
+from ._bounded import CARRIED, Bounded, allowance, errors_of, exact
 from ._model import Tolerance, Values
 from ._numeric import ScalarError, narrow, widen
 from ._recurrent import Activations, BoundedActivations, biases, run_layer, take_step
@@ -72,21 +72,29 @@ def magnitude_of(kind: str, output: int) -> Any:
         given = [none if i is None else i for i in (initial, initial_cell)[:count]]
         states = [i.swapaxes(0, 1) if first and i is not none else i for i in given]
         act = BoundedActivations(np, kind, values)
+        width = count * size
+        quiet = np.zeros((*none.shape, width))
 
-        # States are the errors, then what they are errors of: run_layer() collects the first one.
+        # A state is its number and its errors side by side: run_layer() collects the first one.
         def step(now: Any, both: Any, d: int) -> Any:
             own, rest = biases(np, None if bias is None else bias[d], GATES[kind], size)
-            sums = act.product(Bounded(now), w[d].T) + own
+            sums = act.product(exact(np, now, width), w[d].T) + own
             seen = None if peepholes is None else peepholes[d]
-            known = [Bounded(both[count + i], both[i]) for i in range(count)]
+            known = [Bounded(item[..., 0], item[..., 1:], np.zeros(item.shape[:2])) for item in both]
             new = take_step(np, kind, sums, known, r[d], rest, act, d, values, seen)
-            return (*(item.error for item in new), *(item.value for item in new))
+            errors = errors_of(np, new)
+            return [
+                np.concatenate([item.value[..., None], errors[:, i]], axis=-1)
+                for i, item in enumerate(new)
+            ]
 
-        start = [*([none] * count), *states]
+        start = [np.concatenate([item[..., None], quiet], axis=-1) for item in states]
         total, last = run_layer(np, x, start, lengths, values["direction"], step)
         if output == 0:
-            return total.transpose(2, 0, 1, 3) if first else total
-        return last[output - 1].swapaxes(0, 1) if first else last[output - 1]
+            error = allowance(np, total[..., 1:])
+            return error.transpose(2, 0, 1, 3) if first else error
+        error = allowance(np, last[output - 1][..., 1:])
+        return error.swapaxes(0, 1) if first else error
 
     return magnitude
 

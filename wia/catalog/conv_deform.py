@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -24,22 +26,44 @@ from ._windows import DILATIONS, PADDINGS, STRIDES, Windows
 from .conv import GROUPS
 
 
-def _bilinear(np: Any, images: Any, y: Any, x: Any) -> Any:
-    """Values [n, g, c, ...] of images [n, g, c, h, w] at places [n, g, ...]; 0 outside."""
+def _pixels(np: Any, images: Any, y: Any, x: Any, around: tuple[int, ...]) -> Iterator[Any]:
+    """Pixels [n, g, ..., c] of images [n, g, c, h, w] around places [n, g, ...]; 0 outside.
+
+    With each comes how far from the place it is: rows, then columns.
+    """
     height, width = images.shape[-2:]
     top, left = np.floor(y), np.floor(x)
     n = np.arange(images.shape[0]).reshape(-1, *([1] * (y.ndim - 1)))
     g = np.arange(images.shape[1]).reshape(-1, *([1] * (y.ndim - 2)))
     last = np.moveaxis(images, 2, -1)
-    total = 0.0
-    for down, right in product((0, 1), (0, 1)):
+    for down, right in product(around, around):
         row, column = top + down, left + right
-        share = (1.0 - np.abs(y - row)) * (1.0 - np.abs(x - column))
         inside = (row >= 0) & (row < height) & (column >= 0) & (column < width)
         i = np.where(inside, row, 0).astype(np.int64)
         j = np.where(inside, column, 0).astype(np.int64)
-        value = last[n, g, i, j] * share[..., None]
-        total = total + np.where(inside[..., None], value, 0.0)
+        yield last[n, g, i, j], inside, np.abs(y - row), np.abs(x - column)
+
+
+def _bilinear(np: Any, images: Any, y: Any, x: Any) -> Any:
+    """Values [n, g, c, ...] of images at places [n, g, ...]."""
+    total = 0.0
+    for value, inside, down, right in _pixels(np, images, y, x, (0, 1)):
+        share = (1.0 - down) * (1.0 - right)
+        total = total + np.where(inside[..., None], value * share[..., None], 0.0)
+    return np.moveaxis(total, -1, 2)
+
+
+def _unsure(np: Any, images: Any, y: Any, x: Any, unit: float) -> Any:
+    """How far off values of positive images may be, in units of so many roundings.
+
+    The place has two roundings and each share four more, of 1. A place beside a pixel may be on its
+    other side, with the pixels there.
+    """
+    total = np.moveaxis(_bilinear(np, images, y, x), 2, -1)
+    moved = (2.0 * (np.abs(y) + np.abs(x)) + 4.0) / unit
+    for value, inside, down, right in _pixels(np, images, y, x, (-1, 0, 1, 2)):
+        near = inside & (down <= 1.001) & (right <= 1.001)
+        total = total + np.where(near[..., None], value * moved[..., None], 0.0)
     return np.moveaxis(total, -1, 2)
 
 
@@ -47,6 +71,14 @@ def deform_conv(
     np: Any, x: Any, weight: Any, offset: Any, bias: Any = None, mask: Any = None, **values: Any
 ) -> Any:
     """The sums of conv2d with each tap taken between pixels, where its offset moves it to."""
+    total = _sums(np, _bilinear, x, weight, offset, mask, values)
+    return narrow(np, add_bias(np, total, None if bias is None else widen(np, bias)), x.dtype)
+
+
+def _sums(
+    np: Any, sample: Any, x: Any, weight: Any, offset: Any, mask: Any, values: Values
+) -> Any:
+    """Wide sums of what ``sample`` finds at the places of the taps."""
     groups, parts = values["groups"], values["offset_groups"]
     images, channels, height, width = x.shape
     windows = Windows(x.shape, weight.shape[2:], values)
@@ -67,7 +99,7 @@ def deform_conv(
         down = np.arange(rows)[:, None] * windows.stride[0] - top
         across = np.arange(columns)[None, :] * windows.stride[1] - left
         sampled = [
-            _bilinear(
+            sample(
                 np,
                 split,
                 moves[:, :, tap, 0] + down + i * windows.dilation[0],
@@ -81,21 +113,21 @@ def deform_conv(
         for channel in range(own):
             factor = weights[:, :, channel, tap].reshape(groups, outputs, 1, 1)
             total += pixels[:, :, channel, None] * factor
-    total = total.reshape(images, weight.shape[0], rows, columns)
-    return narrow(np, add_bias(np, total, None if bias is None else widen(np, bias)), x.dtype)
+    return total.reshape(images, weight.shape[0], rows, columns)
 
 
 def _magnitude(
     np: Any, x: Any, weight: Any, offset: Any, bias: Any = None, mask: Any = None, **values: Any
 ) -> Any:
-    parts = [None if item is None else abs(item) for item in (bias, mask)]
-    # Shares of neighbours err by the rounding of a place: as much as pixels are from the edge.
-    size = 1.0 + max(x.shape[2:], default=0) + np.max(np.abs(offset), initial=0.0)
-    return size * deform_conv(np, abs(x), abs(weight), offset, *parts, **values)
+    length = _length((None, weight.shape), values)
+    unsure = partial(_unsure, unit=min(length, 8 * length**0.5))
+    scales = None if mask is None else abs(mask)
+    total = _sums(np, unsure, abs(x), abs(weight), offset, scales, values)
+    return add_bias(np, total, None if bias is None else abs(bias))
 
 
 def _length(shapes: tuple[Shape | None, ...], values: Values) -> int:
-    return elements((shapes[1] or (0, 0))[1:]) + 16
+    return elements((shapes[1] or (0, 0))[1:]) + 4
 
 
 DEFORM_CONV = Operation(
@@ -148,9 +180,9 @@ DEFORM_CONV = Operation(
         ulps=1.0,
         length=_length,
         magnitude=_magnitude,
-        reason="Any order of summation: one rounding in the accumulator per tap and 16 more for "
-        "the place and its four shares, relative to the sum of absolute products times the "
-        "largest place, and one of the result.",
+        reason="Any order of summation: one rounding in the accumulator per tap and four more, "
+        "relative to the sum of absolute products; two of each place, relative to it, and four of "
+        "each share, relative to the pixels around; and one of the result.",
     ),
     flops=lambda shapes, out, values: 8.0 * elements(out) * elements((shapes[1] or (0, 0))[1:]),
     samples=(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._bounded import CARRIED, Bounded
+from ._bounded import CARRIED, allowance, errors_of, exact
 from ._forms import flag
 from ._model import FLOATS, Operand, Operation, Sample, Shape, Tolerance, Values
 from ._numeric import narrow, widen
@@ -55,10 +55,10 @@ def _magnitude(kind: str, output: int) -> Any:
     ) -> Any:
         *rest, bias = operands
         *states, w, r = rest
-        known = [Bounded(item) for item in states]
+        known = [exact(np, item, 0) for item in states]
         act = BoundedActivations(np, kind, {})
-        new = _step(np, kind, Bounded(x), known, w, r, bias, act, linear_before_reset)
-        return new[output].error
+        new = _step(np, kind, exact(np, x, 0), known, w, r, bias, act, linear_before_reset)
+        return allowance(np, errors_of(np, new)[:, output])
 
     return magnitude
 
