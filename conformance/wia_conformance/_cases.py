@@ -28,9 +28,9 @@ class Case:
     """One call, described. `id` is the same in each run and version that has the case.
 
     `shapes` are those of the inputs, None for one that is left out, `fills` how they are filled
-    (see wia.catalog.make_inputs, and "denormal", "nonfinite"), `own` the dtypes of some by name,
-    `form` one of FORMS, an in-place one with the number of its input in `target` and that of its
-    output in `target_output`.
+    (see wia.catalog.make_inputs, and "denormal", "nonfinite", "nonfinite-..."), `own` the dtypes of
+    some by name, `form` one of FORMS, an in-place one with the number of its input in `target` and
+    that of its output in `target_output`.
     """
 
     id: str

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from wia.catalog import Operation, Sample
+from wia_conformance._values import SPOILT
 
 __all__ = ["more_samples"]
 
 _SIZES = (1, 7, 9, 31, 32, 33, 1025)
 _RANK_8 = (2, 1, 3, 1, 2, 1, 1, 2)
-_FINITE_ONLY = ("cholesky", "inverse", "solve_triangular")
-"""Operations that say nothing of NaN and infinities: what LAPACK answers is not said."""
 _FLOATS = ("float64", "float32", "float16", "bfloat16")
 
 
@@ -35,17 +34,17 @@ def _of_form(operation: Operation) -> tuple[Sample, ...]:
 
 
 def _with_nonfinite(operation: Operation) -> tuple[Sample, ...]:
-    """The first sample whose leading input is plain, with NaN and infinities there."""
+    """The first good sample whose leading input can have NaN and infinities, with them there."""
     lead = operation.lead
     known = any("special" in sample.fills for sample in operation.samples)
-    if known or lead < 0 or operation.name in _FINITE_ONLY:
+    if known or lead < 0:
         return ()
     for sample in operation.samples:
         dtypes = tuple(d for d in sample.dtypes or operation.dtypes if d in _FLOATS)
         fills = [*sample.fills, *["normal"] * (len(sample.shapes) - len(sample.fills))]
         empty = any(shape is not None and 0 in shape for shape in sample.shapes)
-        if dtypes and not empty and fills[lead] == "normal":
-            fills[lead] = "nonfinite"
+        if dtypes and not empty and fills[lead] in SPOILT:
+            fills[lead] = SPOILT[fills[lead]]
             return (replace(sample, fills=tuple(fills), dtypes=dtypes),)
     return ()
 
@@ -73,7 +72,35 @@ _PRODUCTS = tuple(
     (m, k, n) for m, k, n in zip(_SIZES, _SIZES[1:], (9, 33, 8, 1, 7, 2), strict=False)
 )
 
+_NO_IMAGES = {"grad": (0, 3, 2, 2), "images": (0, 2, 4, 4), "weight": (3, 2, 3, 3)}
+
 _OWN: dict[str, tuple[Sample, ...]] = {
+    "cholesky": tuple(
+        Sample(shapes=((size, size),), fills=("definite",)) for size in (1, 7, 8, 9, 17)
+    ),
+    "gru_cell": (Sample(shapes=((9, 31), (9, 33), (99, 31), (99, 33), (198,))),),
+    "conv2d_input_gradient": (
+        Sample(
+            shapes=(_NO_IMAGES["grad"], _NO_IMAGES["weight"]),
+            values={"shape": _NO_IMAGES["images"]},
+        ),
+        Sample(shapes=((1, 9, 31, 7), (9, 8, 3, 3)), values={"shape": (1, 8, 33, 9)}),
+    ),
+    "conv2d_weight_gradient": (
+        Sample(
+            shapes=(_NO_IMAGES["grad"], _NO_IMAGES["images"]),
+            values={"shape": _NO_IMAGES["weight"]},
+        ),
+        Sample(shapes=((1, 9, 31, 7), (1, 8, 33, 9)), values={"shape": (9, 8, 3, 3)}),
+    ),
+    "max_pool2d_gradient": (
+        Sample(shapes=((0, 2, 2, 2), (0, 2, 4, 4)), values={"kernel": (2, 2)}),
+        Sample(shapes=((1, 7, 16, 31), (1, 7, 32, 62)), values={"kernel": (2, 2)}),
+    ),
+    "avg_pool2d_gradient": (
+        Sample(shapes=((0, 2, 2, 2),), values={"kernel": (2, 2), "shape": (0, 2, 4, 4)}),
+        Sample(shapes=((1, 7, 16, 31),), values={"kernel": (2, 2), "shape": (1, 7, 32, 62)}),
+    ),
     "add": (*_PAIRS, _denormal("denormal", "denormal")),
     "sub": (*_PAIRS, _denormal("denormal", "denormal")),
     "mul": (*_PAIRS, _denormal("denormal", "normal")),

@@ -12,7 +12,7 @@ import numpy as np
 
 from wia.catalog import Operation, Sample, allowed_error, evaluate, input_dtypes, make_inputs
 
-__all__ = ["Call", "input_name", "is_packed", "make_call", "numpy_dtype", "packed_bits"]
+__all__ = ["SPOILT", "Call", "input_name", "is_packed", "make_call", "numpy_dtype", "packed_bits"]
 
 _MINIMUM_EXPONENTS = {"float64": -1022, "float32": -126, "float16": -14, "bfloat16": -126}
 
@@ -112,14 +112,14 @@ def _make_inputs(
     seed: int,
 ) -> list[Array | None]:
     dtypes = [numpy_dtype(name) for name in input_dtypes(operation, dtype, sample)]
-    known = tuple("normal" if fill in _OWN_FILLS else fill for fill in sample.fills)
+    known = tuple(_OWN_FILLS[fill][0] if fill in _OWN_FILLS else fill for fill in sample.fills)
     filled = replace(sample, fills=known)
     entry = replace(operation, samples=(filled,))
     with np.errstate(all="ignore"):
         arrays = make_inputs(np, entry, filled, tuple(dtypes), seed)
         for position, fill in enumerate(sample.fills):
             if fill in _OWN_FILLS:
-                arrays[position] = _OWN_FILLS[fill](arrays[position])
+                arrays[position] = _OWN_FILLS[fill][1](arrays[position])
     return arrays
 
 
@@ -141,7 +141,17 @@ def _spoil(array: Array) -> Array:
     return np.where(chosen, odd.astype(array.dtype), array)
 
 
-_OWN_FILLS = {"denormal": _shrink, "nonfinite": _spoil}
+_OWN_FILLS = {
+    "denormal": ("normal", _shrink),
+    "nonfinite": ("normal", _spoil),
+    "nonfinite-definite": ("definite", _spoil),
+    "nonfinite-positive": ("positive", _spoil),
+    "nonfinite-share": ("0.05..0.95", _spoil),
+}
+"""Fills of the suite: what of the catalog they begin with, and what is made of it."""
+
+SPOILT = {plain: fill for fill, (plain, change) in _OWN_FILLS.items() if change is _spoil}
+"""By fill of the catalog, that with NaN and infinities in it."""
 
 
 def _repeat(array: Array | None) -> Array | None:

@@ -1,4 +1,4 @@
-"""Allowed errors that are carried on: of recurrent layers and moved taps, neither tight nor loose."""
+"""Allowed errors that are carried on: of layers and moved taps, not tight, not loose."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def moved_taps(x: Any, weight: Any, offset: Any, mask: Any) -> Any:
 
 
 def test_deform_conv() -> None:
-    """float32 is inside by a factor of 2 at least; offsets that went through float16 are outside."""
+    """float32 is inside by a factor of 2; offsets that went through float16 are outside."""
     x, weight = (RANDOM.standard_normal(shape) for shape in ((1, 5, 17, 9), (2, 5, 3, 3)))
     offset, mask = RANDOM.standard_normal((1, 18, 15, 7)), RANDOM.random((1, 9, 15, 7))
     given = [item.astype(np.float32) for item in (x, weight, offset, mask)]

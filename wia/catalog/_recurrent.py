@@ -185,8 +185,9 @@ def run_layer(
 ) -> tuple[Any, list[Any]]:
     """All steps of a layer: [s, directions, b, h] and the last states, [directions, b, h].
 
-    ``x`` is [s, b, ...]; ``step(t, x, states, d)`` gives the next states of one direction d from
-    x [b, ...]; states are [directions, b, h, ...]. ``direction`` is 0 forward, 1 reverse, 2 both. Behind its length a batch gives 0.
+    ``x`` is [s, b, ...] and states are [directions, b, h, ...]; ``step(x, states, d)`` gives the
+    next states of one direction d from x [b, ...]. ``direction`` is 0 forward, 1 reverse, 2 both.
+    Behind its length a batch gives 0.
     """
     steps, batch = x.shape[:2]
     inner = states[0].shape[2:]

@@ -80,7 +80,9 @@ def magnitude_of(kind: str, output: int) -> Any:
             own, rest = biases(np, None if bias is None else bias[d], GATES[kind], size)
             sums = act.product(exact(np, now, width), w[d].T) + own
             seen = None if peepholes is None else peepholes[d]
-            known = [Bounded(item[..., 0], item[..., 1:], np.zeros(item.shape[:2])) for item in both]
+            known = [
+                Bounded(item[..., 0], item[..., 1:], np.zeros(item.shape[:2])) for item in both
+            ]
             new = take_step(np, kind, sums, known, r[d], rest, act, d, values, seen)
             errors = errors_of(np, new)
             return [

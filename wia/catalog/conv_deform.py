@@ -75,9 +75,7 @@ def deform_conv(
     return narrow(np, add_bias(np, total, None if bias is None else widen(np, bias)), x.dtype)
 
 
-def _sums(
-    np: Any, sample: Any, x: Any, weight: Any, offset: Any, mask: Any, values: Values
-) -> Any:
+def _sums(np: Any, sample: Any, x: Any, weight: Any, offset: Any, mask: Any, values: Values) -> Any:
     """Wide sums of what ``sample`` finds at the places of the taps."""
     groups, parts = values["groups"], values["offset_groups"]
     images, channels, height, width = x.shape

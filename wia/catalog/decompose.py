@@ -42,15 +42,19 @@ def determinant(np: Any, x: Any) -> Any:
 
 
 def inverse(np: Any, x: Any) -> Any:
-    """The inverse of each matrix; NaN where there is none."""
+    """The inverse of each matrix; NaN where there is none, or where a number is missing."""
     result = np.empty(x.shape)
     for place in np.ndindex(x.shape[:-2]):
         matrix, right = widen(np, x[place]).copy(), np.eye(x.shape[-1])
         _eliminate(np, matrix, right)
         result[place] = _substitute(np, matrix, right, upper=True, unit=False)
-        if not np.diagonal(matrix).all():
+        if not (np.diagonal(matrix).all() and _finite(np, x[place])):
             result[place] = np.nan
     return narrow(np, result, x.dtype)
+
+
+def _finite(np: Any, x: Any) -> bool:
+    return bool(np.isfinite(widen(np, x)).all())
 
 
 def _substitute(np: Any, matrix: Any, right: Any, *, upper: bool, unit: bool) -> Any:
@@ -73,6 +77,9 @@ def cholesky(np: Any, x: Any, *, upper: int) -> Any:
         matrix = widen(np, x[place])
         matrix = matrix.T if upper else matrix
         lower = result[place]
+        if not _finite(np, np.tril(matrix)):
+            lower[...] = np.nan
+            continue
         for i in range(len(matrix)):
             column = matrix[i:, i].copy()
             for k in range(i):
@@ -172,11 +179,14 @@ INVERSE = moving(
     output=SAME,
     family="square",
     dtypes=FLOATS,
-    notes=("A singular matrix, with a pivot of 0 in its elimination, gives NaN in all elements.",),
+    notes=(
+        "A singular matrix, with a pivot of 0 in its elimination, gives NaN in all elements; so "
+        "does one with a NaN or an infinity.",
+    ),
     tolerance=_elimination(_amplified),
     flops=_cube,
     samples=_SHAPES,
-    source="numpy.linalg.inv; singular ones by hand",
+    source="numpy.linalg.inv; singular ones and NaN by hand",
 )
 
 CHOLESKY = moving(
@@ -191,7 +201,7 @@ CHOLESKY = moving(
     dtypes=FLOATS,
     notes=(
         "The other half of the output is 0. A matrix that isn't positive definite gives NaN in all "
-        "elements.",
+        "elements; so does one with a NaN or an infinity in the half that is read.",
     ),
     attributes=(flag("upper", "The output is upper triangular."),),
     tolerance=_elimination(_bent),
@@ -201,7 +211,7 @@ CHOLESKY = moving(
         Sample(shapes=((2, 5, 5),), values={"upper": 1}, fills=("definite",)),
         Sample(shapes=((0, 0),)),
     ),
-    source="numpy.linalg.cholesky; values by hand",
+    source="numpy.linalg.cholesky; values and NaN by hand",
 )
 
 SOLVE_TRIANGULAR = moving(
@@ -216,7 +226,12 @@ SOLVE_TRIANGULAR = moving(
     ),
     output=Operand(name="output", summary="The shape of b."),
     dtypes=FLOATS,
-    notes=("A zero on the diagonal gives infinities or NaN.",),
+    notes=(
+        "A zero on the diagonal gives infinities or NaN.",
+        "NaN and infinities spread as substitution has it, row by row: x_i = (b_i - a_i1 x_1 - "
+        "...) / a_ii with all products, so that 0 times an infinity is NaN. Columns of b don't "
+        "touch each other.",
+    ),
     attributes=(
         flag("upper", "a is upper triangular, else lower."),
         flag("unit_diagonal", "The diagonal of a isn't read: it is all 1."),
@@ -229,7 +244,7 @@ SOLVE_TRIANGULAR = moving(
         Sample(shapes=((4, 4), (4, 3)), values={"unit_diagonal": 1}, fills=("positive",)),
         Sample(shapes=((0, 0), (0, 2))),
     ),
-    source="scipy.linalg.solve_triangular; values by hand",
+    source="scipy.linalg.solve_triangular, also of NaN; values by hand",
 )
 
 OPERATIONS = (DETERMINANT, INVERSE, CHOLESKY, SOLVE_TRIANGULAR)

@@ -67,7 +67,8 @@ MOD = binary(
     notes=(
         "The quotient is that of exact numbers, and a remainder of floats is rounded once; with "
         "fmod it needs no rounding.",
-        "The remainder of an integer by 0 is 0; that of a float is NaN.",
+        "The remainder of an integer by 0 is 0; that of a float is NaN. That of the least integer "
+        "by -1 is 0.",
         "A remainder of 0 of floats has the sign of b, or that of a with fmod.",
     ),
     attributes=(

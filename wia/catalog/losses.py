@@ -212,7 +212,7 @@ BCE_LOSS = _entry(
     "The cross entropy of probabilities of two classes.",
     "-(target log(input) + (1 - target) log(1 - input)), each logarithm -100 at least",
     fills=_PARTS,
-    notes=("input and target are from 0 to 1; an input elsewhere gives NaN.",),
+    notes=("input and target are from 0 to 1; an input elsewhere gives NaN, and so does NaN.",),
     source="values worked by hand",
 )
 BCE_WITH_LOGITS_LOSS = _entry(

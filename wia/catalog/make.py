@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ._forms import one_axis, onnx, target_dtype, target_shape
@@ -54,7 +55,8 @@ FILL = moving(
     family="make",
     dtypes=ANY,
     notes=(
-        "The value is rounded to the dtype; integers and bool need one that is whole and in range.",
+        "The value is rounded to the dtype, and may be NaN or infinite; integers and bool need one "
+        "that is whole and in range.",
     ),
     standard=onnx("ConstantOfShape", 25, "shape and value are no tensors"),
     attributes=(_SHAPE, _DTYPE),
@@ -80,6 +82,8 @@ IOTA = moving(
     output=_MADE,
     dtypes=(*FLOATS, *INTEGERS),
     notes=(
+        "Of floats NaN and infinities give what the formula does: with an infinite step the first "
+        "number is NaN.",
         "The rank is 1 or more. For integers start and step are whole numbers of 64 bits, and the "
         "result wraps.",
     ),
@@ -105,6 +109,9 @@ IOTA = moving(
         Sample(shapes=(), values={"shape": (3, 33), "axis": 1, "start": -5.0, "step": 2.0}),
         Sample(shapes=(), values={"shape": (4, 1, 2), "start": 300.0, "step": -7.0}),
         Sample(shapes=(), values={"shape": (9,), "start": 0.1, "step": 0.7}, dtypes=FLOATS),
+        Sample(shapes=(), values={"shape": (3,), "start": math.nan}, dtypes=FLOATS),
+        Sample(shapes=(), values={"shape": (5,), "start": -math.inf}, dtypes=FLOATS),
+        Sample(shapes=(), values={"shape": (5,), "step": math.inf}, dtypes=FLOATS),
         Sample(shapes=(), values={"shape": (0,)}),
     ),
     source="ONNX node tests range_*; values by hand",

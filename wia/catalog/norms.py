@@ -114,13 +114,13 @@ REDUCE_LOG_SUM = reduction(
     "output = ln(sum(input over axes))",
     _reduced(_log_sum),
     dtypes=FLOATS,
-    notes=("A sum below 0 gives NaN, one of 0, or of nothing, -infinity.",),
+    notes=("A sum below 0 gives NaN, one of 0, or of nothing, -infinity; NaN stays.",),
     standard=onnx("ReduceLogSum", 18, "floats only"),
     tolerance=_tolerance(
         8, _log_sum_magnitude, "relative to how far the sum cancels, and to the result"
     ),
     samples=_POSITIVE,
-    source="ONNX node tests reduce_log_sum*; nothing and negative sums by hand",
+    source="ONNX node tests reduce_log_sum*; nothing, negative sums and NaN by hand",
 )
 
 REDUCE_LOG_SUM_EXP = reduction(

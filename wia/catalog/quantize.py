@@ -87,11 +87,12 @@ def dequantize(np: Any, x: Any, scale: Any, zero: Any = None, *, axis: int, bloc
 
 def dynamic_quantize(np: Any, x: Any) -> tuple[Any, Any, Any]:
     """To uint8 with the scale and zero point that fit the least and the largest element."""
-    least = np.minimum(x.min(initial=0), np.float32(0))
-    largest = np.maximum(x.max(initial=0), np.float32(0))
+    # fmin and fmax leave NaN out.
+    least = np.fmin.reduce(x, axis=None, initial=np.float32(0))
+    largest = np.fmax.reduce(x, axis=None, initial=np.float32(0))
     scale = (largest - least) / np.float32(255)
     scale = np.asarray(scale if scale > 0 else 1, np.float32)
-    zero = np.clip(np.rint(-least / scale), 0, 255)
+    zero = np.nan_to_num(np.clip(np.rint(-least / scale), 0, 255))
     steps = _steps(np, x, scale, np.asarray(zero), 0, 255)
     return steps.astype(np.uint8), scale, np.asarray(zero, np.uint8)
 
@@ -230,7 +231,12 @@ DYNAMIC_QUANTIZE = Operation(
     family="dynamic_quantize",
     dtypes=("float32",),
     semantics=dynamic_quantize,
-    notes=("Each step of the formula is rounded to float32.",),
+    notes=(
+        "Each step of the formula is rounded to float32.",
+        "NaN counts neither as the least nor as the largest element, and gives the zero point. "
+        "With an infinity, or where the difference overflows, scale is infinite, zero_point 0, and "
+        "so is each element.",
+    ),
     standard=onnx("DynamicQuantizeLinear", 11),
     tolerance=Tolerance(),
     flops=per_output(5.0),
@@ -240,7 +246,7 @@ DYNAMIC_QUANTIZE = Operation(
         Sample(shapes=((),)),
         Sample(shapes=((2, 0),)),
     ),
-    source="ONNX node tests dynamicquantizelinear*",
+    source="ONNX node tests dynamicquantizelinear*; NaN and infinities by hand",
     no_gradient=STEPS,
 )
 FAKE_QUANTIZE = Operation(

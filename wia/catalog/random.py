@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ._cost import elements, per_output
@@ -21,10 +22,17 @@ from ._numeric import ScalarError, element, narrow, widen
 from ._random import random_words, uniform
 
 
+def _expect_finite(**numbers: float) -> None:
+    for name, value in numbers.items():
+        if not math.isfinite(value):
+            raise ScalarError(f"{name} is {value}; expected a finite number")
+
+
 def random_uniform(
     np: Any, *, shape: Any, dtype: Any, low: float, high: float, seed: float, offset: float
 ) -> Any:
     """Evenly spread between two bounds."""
+    _expect_finite(low=low, high=high)
     parts = uniform(np, random_words(np, elements(tuple(shape)), seed, offset))
     return narrow(np, low + (high - low) * parts, dtype).reshape(tuple(shape))
 
@@ -41,6 +49,7 @@ def random_normal(
     np: Any, *, shape: Any, dtype: Any, mean: float, deviation: float, seed: float, offset: float
 ) -> Any:
     """Normally distributed, by the method of Box and Muller."""
+    _expect_finite(mean=mean, deviation=deviation)
     count = elements(tuple(shape))
     radius, turn = _polar(np, count, seed, offset)
     angle = 2.0 * np.pi * turn
@@ -101,6 +110,7 @@ _PHILOX = (
     "seed and the counter i / 4 + offset; seed and offset are whole numbers from 0 to 2**53. u is "
     "its upper 24 bits times 2**-24."
 )
+_FINITE = "NaN or an infinity as {} is INVALID_ARGUMENT."
 _SHAPE = target_shape("The shape of the result")
 _DTYPE = target_dtype("The dtype of the result")
 _MADE = Operand(name="output", summary="The shape and dtype that were asked for.")
@@ -149,6 +159,7 @@ RANDOM_UNIFORM = _made(
     "Random numbers, evenly spread between two bounds.",
     "output[i] = low + (high - low) u_i",
     dtypes=FLOATS,
+    notes=(_PHILOX, _FINITE.format("low or high")),
     standard=onnx("RandomUniform", 22, "other random numbers"),
     scalars=(
         Scalar(name="low", summary="The lower bound.", default=0.0),
@@ -175,6 +186,7 @@ RANDOM_NORMAL = _made(
     "output[2 j] = mean + deviation r_j cos(2 pi u_(2 j + 1)), output[2 j + 1] likewise with sin, "
     "r_j = sqrt(-2 log(u_(2 j) + 2**-24))",
     dtypes=FLOATS,
+    notes=(_PHILOX, _FINITE.format("mean or deviation")),
     standard=onnx("RandomNormal", 22, "other random numbers"),
     scalars=(
         Scalar(name="mean", summary="The mean.", default=0.0),
