@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
 from catalog_calls import numpy_dtype
 
 import wia
 from wia.catalog import BY_NAME
+from wia.catalog._numeric import limits
 
 NAN, INF = math.nan, math.inf
 ON = ("reference:0", "npu:0", "emulator:0", "sample:0")
@@ -111,9 +111,7 @@ def unsigned(dtype: str) -> Iterator[Call]:
 
 def casts(target: str) -> Iterator[Call]:
     """What is no number or out of range, from every float; the low bits of wider integers."""
-    dtype = numpy_dtype(target)
-    info = ml_dtypes.iinfo(dtype)
-    low, high = int(info.min), int(info.max)
+    low, high = limits(np, numpy_dtype(target))
     given = [NAN, -INF, INF, -(2.0**70), 2.0**70, 1.75, -1.75]
     ends = [0, low, high, low, high, 1, max(low, -1)]
     for source in ("float64", "float32", "bfloat16"):
@@ -150,8 +148,7 @@ def floats(dtype: str) -> Iterator[Call]:
 
 def quantized(target: str) -> Iterator[Call]:
     """Saturation, NaN and a scale of 0."""
-    info = ml_dtypes.iinfo(numpy_dtype(target))
-    low, high = int(info.min), int(info.max)
+    low, high = limits(np, numpy_dtype(target))
     given = [NAN, -INF, INF, -3e38, 3e38, 0.5, 1.5]
     for scale, zero, expected in (
         (1.0, 0, [0, low, high, low, high, 0, min(2, high)]),
@@ -226,7 +223,7 @@ def ctx(request: pytest.FixtureRequest) -> Iterator[wia.Context]:
 
 def array(values: list[Any], dtype: str) -> Any:
     """Elements of a dtype, also of those that numpy itself doesn't have."""
-    base = np.dtype(np.float64)
+    base: np.dtype[Any] = np.dtype(np.float64)
     if not any(isinstance(value, float) for value in np.ravel(np.array(values, object))):
         base = np.dtype(dtype) if hasattr(np, dtype) else np.dtype(np.int8)
     return np.array(values, base).astype(numpy_dtype(dtype))

@@ -159,7 +159,7 @@ INSTANCE_NORM = Operation(
         Sample(shapes=((3, 2, 33), None, (2,)), values={"epsilon": 0.1}),
         Sample(shapes=((0, 4, 2), (4,), (4,))),
     ),
-    source="ONNX node tests instancenorm_*; PyTorch's InstanceNorm* among ONNX's models",
+    source="ONNX node tests instancenorm_*",
 )
 
 RMS_NORM = Operation(

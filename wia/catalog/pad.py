@@ -83,7 +83,7 @@ PAD = moving(
         Sample(shapes=((5, 2),), values={"pads": (-4, 3, 3, -1), "mode": 1}),
         Sample(shapes=((3, 2),), values={"pads": (4, -1, -2, 5), "mode": 3}, fills=("special",)),
     ),
-    source="ONNX node tests constant_pad*, edge_pad, reflect_pad, wrap_pad and center_crop_pad_*; "
+    source="ONNX node tests constant_pad*, edge_pad, reflect_pad and center_crop_pad_*; "
     "numpy.pad; values by hand",
 )
 

@@ -103,7 +103,7 @@ IM2COL = Operation(
         Sample(shapes=((2, 1, 7, 3),), values={"kernel": (1, 3)}, fills=("special",)),
         Sample(shapes=((0, 2, 4),), values={"kernel": (2,)}),
     ),
-    source="scipy.signal: a matrix product with the columns is a convolution; values by hand",
+    source="by way of conv: a matrix product with the columns; values by hand",
 )
 
 COL2IM = Operation(

@@ -87,7 +87,7 @@ def _window(
             Sample(shapes=(), values={"shape": (1,), "periodic": 0}),
             Sample(shapes=(), values={"shape": (0,)}),
         ),
-        source=f"ONNX node tests {name.replace('_', '')}*; scipy.signal.windows",
+        source=f"ONNX node tests {name.replace('_', '')}*; scipy.signal.get_window",
     )
 
 
