@@ -83,7 +83,9 @@ def finished_product(np: Any, a: Any, b: Any, dtype: Any, finish: Finish) -> Any
         return finish(product(np, a, b))
     near = np.matmul(a, b)
     near += 0.0  # sums from 0 on are never -0
-    lengths = np.sqrt((a * a).sum(axis=-1))[..., None] * np.sqrt((b * b).sum(axis=-2))[..., None, :]
+    rows = np.sqrt(np.einsum("...mk,...mk->...m", a, a))
+    columns = np.sqrt(np.einsum("...kn,...kn->...n", b, b))
+    lengths = rows[..., :, None] * columns[..., None, :]
     reach = lengths * ((a.shape[-1] + 3) * 2.0**-52)
     low, high = (finish(end).reshape(near.shape) for end in (near - reach, near + reach))
     # Where both are 0 they may be of different signs.
