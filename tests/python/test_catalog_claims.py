@@ -102,3 +102,17 @@ def test_gradients_by_hand() -> None:
     assert result.tolist() == images([1, 3, 2], [1, 3, 2]).tolist()
     result = run("gather_gradient", grad, np.array([1, -1, 1]), shape=(4,))
     assert result.tolist() == [0.0, 4.0, 0.0, 2.0]
+
+
+def test_the_first_of_equals_gets_the_gradient() -> None:
+    """Of parts, of cells of a region, and of weighed pixels around the middle of four."""
+    x = np.array([[[5.0, 5.0, NAN, NAN]]])
+    result = run("adaptive_max_pool_gradient", np.array([[[7.0, 9.0]]]), x, size=(2,))
+    assert result.tolist() == [[[7.0, 0.0, 9.0, 0.0]]]
+    region = np.array([[0.0, 0.0, 0.0, 1.0, 1.0]])
+    result = run("max_roi_pool_gradient", images([3]), images([5, 5], [5, 1]), region)
+    assert result.tolist() == images([3, 0], [0, 0]).tolist()
+    values = {"mode": 1, "sampling_ratio": 1, "coordinates": 1}
+    operands = (images([8]), images([4, 4], [4, 4]), region[:, 1:], np.array([0]))
+    result = run("roi_align_gradient", *operands, **values)
+    assert result.tolist() == images([2, 0], [0, 0]).tolist()

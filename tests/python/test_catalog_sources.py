@@ -19,7 +19,7 @@ from wia.catalog import OPERATIONS, Operation
 from wia.catalog.derivatives import gradient_text
 
 FOLDER = Path(__file__).parent
-LIBRARIES = re.compile(r"\b(?:numpy|scipy|math|int)((?:\.\w+)+)")
+LIBRARIES = re.compile(r"\b(?:numpy|scipy|math|int|torch\.nn\.functional)((?:\.\w+)+)")
 BY_WAY_OF = re.compile(r"\bby way of (\w+)")
 VECTORS = re.compile(r"ONNX node tests?|among ONNX's models")
 
@@ -77,10 +77,14 @@ def functions_in(source: str) -> dict[str, Words]:
 
 @cache
 def all_tests() -> dict[str, Words]:
-    """Those of the catalog's meaning, by file and name."""
+    """Those of the catalog's meaning, by file and name.
+
+    Tests of gradients are about the operations that have them.
+    """
+    files = [*FOLDER.glob("test_catalog_*.py"), FOLDER / "test_gradients_torch.py"]
     return {
         f"{path.stem}::{name}": words
-        for path in sorted(FOLDER.glob("test_catalog_*.py"))
+        for path in sorted(files)
         if path.stem not in ("test_catalog_entries", "test_catalog_sources")
         for name, words in functions_in(path.read_text(encoding="utf-8")).items()
     }
@@ -103,7 +107,8 @@ def missing(operation: Operation, tests: dict[str, Words]) -> list[str]:
             found = any(re.search(rf"\b{operation.name}\(", text) for text in programs)
         else:
             tails = {match.rpartition(".")[2] for match in LIBRARIES.findall(part)}
-            texts = {operation.name, *BY_WAY_OF.findall(part)}
+            name = operation.name.removesuffix("_gradient") if "torch." in part else operation.name
+            texts = {name, *BY_WAY_OF.findall(part)}
             found = any(
                 all(map(partial(has_text, own[0]), texts)) and tails <= own[1]
                 for own in tests.values()
