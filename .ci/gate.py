@@ -206,13 +206,15 @@ def fixed_addresses() -> list[str]:
 
 def build_docs() -> None:
     """Sphinx, with warnings as errors."""
-    run(BIN / "sphinx-build", "-W", "--keep-going", "-q", "-b", "html", "docs", BUILD / "html")
+    options = ["-W", "--keep-going", "-q", "-j2", "-b", "html"]
+    run(BIN / "sphinx-build", *options, "docs", BUILD / "html")
 
 
 def python_tests() -> None:
     """Run pytest, its output shown as it comes."""
     # Away from the root, so that `wia` is the installed package in whatever a test starts.
-    if subprocess.run([BIN / "pytest", "python"], cwd=ROOT / "tests", check=False).returncode != 0:
+    pytest = [BIN / "pytest", "-n", "2", "--dist", "loadfile", "python"]
+    if subprocess.run(pytest, cwd=ROOT / "tests", check=False).returncode != 0:
         raise StepError("pytest failed: see above")
 
 

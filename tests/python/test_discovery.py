@@ -133,7 +133,7 @@ def test_broken_ones(run_python: RunPython, fault: str) -> None:
 def test_one_that_hangs(run_python: RunPython) -> None:
     """Scenario 7: given up after WIA_DRIVER_TIMEOUT. Guard: the time-out of join in wia._host."""
     source = "import time\ntime.sleep(60)\n" + GOOD.format(name="xpu")
-    got, names, records = ask(run_python, {"xpu": source}, WIA_DRIVER_TIMEOUT="1")
+    got, names, records = ask(run_python, {"xpu": source}, WIA_DRIVER_TIMEOUT="4")
     assert got[0] == "DEADLINE_EXCEEDED"
     assert "WIA_DRIVER_TIMEOUT" in got[1]
     assert "time.sleep(60)" in got[2]

@@ -75,7 +75,7 @@ def test_program_prints_what_it_should(program: Path, tmp_path: Path) -> None:
     elif program.name in NEEDS and importlib.util.find_spec(NEEDS[program.name]) is None:
         pytest.skip(f"{NEEDS[program.name]} is not installed")
     result = subprocess.run(
-        command, capture_output=True, text=True, check=True, timeout=120, cwd=tmp_path
+        command, capture_output=True, text=True, check=True, timeout=300, cwd=tmp_path
     )
     assert result.stdout == PRINTED[program.name]
     assert result.stderr == ""
@@ -89,7 +89,7 @@ def test_every_program_is_shown() -> None:
 
 def output(*command: str, source: str = "") -> str:
     return subprocess.run(
-        command, input=source, capture_output=True, text=True, check=True, timeout=120
+        command, input=source, capture_output=True, text=True, check=True, timeout=300
     ).stdout
 
 
@@ -103,7 +103,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("docs") / "generated"
     code = "from generated_pages import *; make_pages(Path(sys.argv[1]))"
     subprocess.run(
-        [sys.executable, "-c", code, folder], cwd=ROOT / "docs" / "_ext", check=True, timeout=120
+        [sys.executable, "-c", code, folder], cwd=ROOT / "docs" / "_ext", check=True, timeout=300
     )
     return {
         str(path.relative_to(folder)): path.read_text(encoding="utf-8")
