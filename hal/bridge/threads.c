@@ -56,22 +56,39 @@ static void delete_ended(PyThreadState *own) {
   PyEval_SaveThread();
 }
 
+/* Python before 3.12 makes a state under a lock that the child takes as it is. Newer ones see to it
+ * themselves, and may hold it when a fork comes here: so nothing of theirs is called under the mutex. */
+static PyThreadState *make_state(void) {
+#if PY_VERSION_HEX < 0x030C0000
+  pthread_mutex_lock(&mutex);
+  PyThreadState *state = PyThreadState_New(PyInterpreterState_Main());
+  pthread_mutex_unlock(&mutex);
+  return state;
+#else
+  return PyThreadState_New(PyInterpreterState_Main());
+#endif
+}
+
+static int any_ended(void) {
+  pthread_mutex_lock(&mutex);
+  const int any = ended != NULL;
+  pthread_mutex_unlock(&mutex);
+  return any;
+}
+
 static int attach(void) {
   thread_t *thread = has_key ? calloc(1, sizeof *thread) : NULL;
   if (!thread || pthread_setspecific(key, thread)) {
     free(thread);
     return 0;
   }
-  pthread_mutex_lock(&mutex);
-  thread->state = PyThreadState_New(PyInterpreterState_Main());
-  const int others = ended != NULL;
-  pthread_mutex_unlock(&mutex);
+  thread->state = make_state();
   if (!thread->state) {
     pthread_setspecific(key, NULL);
     free(thread);
     return 0;
   }
-  if (others) delete_ended(thread->state);
+  if (any_ended()) delete_ended(thread->state);
   return 1;
 }
 

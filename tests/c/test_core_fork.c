@@ -145,11 +145,13 @@ static void *keep_busy(void *argument) {
   (void)argument;
   while (!stop) {
     wia_stream_t *own = NULL;
+    wia_context_t *another = core_context(CORE_PLAIN);
     wia_tensor_t tensor = core_tensor(context, 4, 1);
     CHECK_STATUS(wia_create_stream(&own, context), WIA_STATUS_OK);
     CHECK_STATUS(wia_add(context, tensor, tensor, tensor, own), WIA_STATUS_OK);
     core_destroy(tensor);
     CHECK_STATUS(wia_destroy_stream(own), WIA_STATUS_OK);
+    CHECK_STATUS(wia_destroy_context(another), WIA_STATUS_OK);
   }
   return NULL;
 }
