@@ -213,7 +213,7 @@ def build_docs() -> None:
 def python_tests() -> None:
     """Run pytest, its output shown as it comes."""
     # Away from the root, so that `wia` is the installed package in whatever a test starts.
-    pytest = [BIN / "pytest", "-n", "2", "--dist", "loadfile", "python"]
+    pytest = [str(BIN / "pytest"), "-n", "2", "--dist", "loadfile", "python"]
     if subprocess.run(pytest, cwd=ROOT / "tests", check=False).returncode != 0:
         raise StepError("pytest failed: see above")
 
