@@ -163,6 +163,10 @@ def _changed(name: str, **attributes: Any) -> Case:
             CASES["columns of strings"]._replace(inputs=(np.array("a", object), ints(0))),
             "0 dimensions",
         ),
+        (
+            CASES["columns of strings"]._replace(inputs=(texts("a"), floats(np.nan))),
+            "expected integers",
+        ),
         (CASES["columns"]._replace(inputs=(floats([1.0, 2.0]), ints(2))), "2"),
     ],
 )

@@ -96,7 +96,13 @@ class Call:
         """The elements of an input as integers, None where it is left out."""
         if self.value(index) is None:
             return None
-        return tuple(int(item) for item in self.host(index).reshape(-1))
+        elements = self.host(index).reshape(-1)
+        if elements.dtype.kind == "c":
+            raise ModelError(f"input {index} has complex numbers; expected integers")
+        try:
+            return tuple(int(item) for item in elements)
+        except (ValueError, OverflowError):  # NaN and infinity
+            raise ModelError(f"input {index} has {elements.tolist()}; expected integers") from None
 
     # -- attributes -------------------------------------------------------------------------------
 

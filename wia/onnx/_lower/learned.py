@@ -118,12 +118,12 @@ def array_feature_extractor(call: Call) -> Result:
     columns = call.tensor(1)
     if is_text(call.value(0)):
         source: Any = call.value(0)
-        numbers = call.read(columns).reshape(-1)
+        numbers = list(call.ints(1) or ())
         if not source.ndim:
             raise ModelError("the input has 0 dimensions; expected 1 or more")
         size = source.shape[-1]
         if any(not -size <= number < size for number in numbers):
-            raise ModelError(f"a column of {numbers.tolist()} isn't there; there are {size}")
+            raise ModelError(f"a column of {numbers} isn't there; there are {size}")
         chosen: np.ndarray[Any, Any] = source[..., numbers]
         return chosen.reshape(1, -1) if source.ndim == 1 else chosen
     x = call.tensor(0)
