@@ -26,7 +26,7 @@ def gemm(call: Call) -> Result:
     a, b, c = call.tensor(0), call.tensor(1), call.get(2)
     alpha, beta = call.attribute("alpha", 1.0), call.attribute("beta", 1.0)
     turned = {f"transpose_{n.lower()}": int(bool(call.attribute(f"trans{n}"))) for n in "AB"}
-    plain = alpha == beta == 1.0 and turned == {"transpose_a": 0, "transpose_b": 1}
+    plain = b.ndim == 2 and alpha == beta == 1.0 and turned == {"transpose_a": 0, "transpose_b": 1}
     if plain and c is not None and c.shape in ((b.shape[0],), (1, b.shape[0])):
         return call.op("linear", a, b, call.reshape(c, b.shape[0]))
     return call.op("gemm", a, b, c, alpha=alpha, beta=beta, **turned)

@@ -200,6 +200,11 @@ def tf_idf(call: Call) -> Result:
         end = starts[length] if length < len(starts) else len(pool)
         for at in range(begin, end, length):
             grams[tuple(pool[at : at + length])] = len(grams)
+    if not max(grams.values(), default=-1) < len(places) == len(weights):
+        raise ModelError(
+            f"ngram_indexes has {len(places)} elements and weights {len(weights)} for "
+            f"{len(grams)} n-grams"
+        )
     if not 1 <= source.ndim <= 2:
         raise ModelError(f"the input has {source.ndim} dimensions; expected 1 or 2")
     rows = (source if source.ndim == 2 else source[None]).tolist()
