@@ -38,10 +38,10 @@ static wia__segment_t *shrink(wia__memory_pool_t *pool, uint64_t keep) {
 }
 
 uint64_t wia__trim_pool(wia__memory_pool_t *pool, uint64_t keep) {
-  pthread_mutex_lock(&pool->mutex);
+  wia__lock_pool(pool);
   wia__heap_sweep(&pool->heap, true);
   wia__segment_t *segments = shrink(pool, keep);
-  pthread_mutex_unlock(&pool->mutex);
+  wia__unlock_pool(pool);
   return release_segments(segments);
 }
 
@@ -50,14 +50,14 @@ uint64_t wia__trim_pools(const wia__device_t *device) {
   pthread_mutex_lock(&pools_mutex);
   for (wia__memory_pool_t *pool = pools; pool; pool = pool->next) {
     if (pool->device != device) continue;
-    pthread_mutex_lock(&pool->mutex);
+    wia__lock_pool(pool);
     wia__heap_sweep(&pool->heap, true);
     for (wia__segment_t *s = shrink(pool, 0), *next; s; s = next) {
       next = s->next;
       s->next = all;
       all = s;
     }
-    pthread_mutex_unlock(&pool->mutex);
+    wia__unlock_pool(pool);
   }
   pthread_mutex_unlock(&pools_mutex);
   return release_segments(all);
@@ -67,10 +67,10 @@ bool wia__is_pooled(uint64_t address, uint64_t size) {
   bool found = false;
   pthread_mutex_lock(&pools_mutex);
   for (wia__memory_pool_t *pool = pools; pool && !found; pool = pool->next) {
-    pthread_mutex_lock(&pool->mutex);
+    wia__lock_pool(pool);
     for (wia__segment_t *s = pool->heap.segments; s && !found; s = s->next)
       found = address - s->memory.address < s->size || s->memory.address - address < size;
-    pthread_mutex_unlock(&pool->mutex);
+    wia__unlock_pool(pool);
   }
   pthread_mutex_unlock(&pools_mutex);
   return found;
@@ -83,9 +83,9 @@ static wia__mark_t *copy_marks(const wia__memory_pool_t *pool, uint32_t *out_cou
 /* Waits for all work that uses free pieces. False: this thread can't, or is interrupted. */
 static bool await_all(wia__memory_pool_t *pool) {
   uint32_t count;
-  pthread_mutex_lock(&pool->mutex);
+  wia__lock_pool(pool);
   wia__mark_t *marks = copy_marks(pool, &count);
-  pthread_mutex_unlock(&pool->mutex);
+  wia__unlock_pool(pool);
   bool waited = true;
   for (uint32_t i = 0; i < count; i++) {
     waited = waited && !wia__await_end(&marks[i]);
@@ -189,13 +189,13 @@ static wia__mark_t *copy_marks(const wia__memory_pool_t *pool, uint32_t *out_cou
 
 void wia__close_pool(wia__memory_pool_t *pool) {
   uint32_t count;
-  pthread_mutex_lock(&pool->mutex);
+  wia__lock_pool(pool);
   pool->closed = true;
   pool->keep = 0;
   wia__heap_sweep(&pool->heap, true);
   wia__segment_t *segments = shrink(pool, 0);
   wia__mark_t *marks = copy_marks(pool, &count);
-  pthread_mutex_unlock(&pool->mutex);
+  wia__unlock_pool(pool);
   release_segments(segments);
   drain_later(pool, marks, count);
   wia__release(&pool->object);
@@ -205,17 +205,17 @@ void wia__close_pool(wia__memory_pool_t *pool) {
 
 /* Counts bytes that are about to come from the driver. False: the limit is in the way. */
 static bool reserve(wia__memory_pool_t *pool, uint64_t size) {
-  pthread_mutex_lock(&pool->mutex);
+  wia__lock_pool(pool);
   const bool fits = !pool->limit || (size <= pool->limit && pool->reserved <= pool->limit - size);
   if (fits) pool->reserved += size;
-  pthread_mutex_unlock(&pool->mutex);
+  wia__unlock_pool(pool);
   return fits;
 }
 
 static void unreserve(wia__memory_pool_t *pool, uint64_t size) {
-  pthread_mutex_lock(&pool->mutex);
+  wia__lock_pool(pool);
   pool->reserved -= size;
-  pthread_mutex_unlock(&pool->mutex);
+  wia__unlock_pool(pool);
 }
 
 /* Under the mutex: the caller has the allocation. */
@@ -230,11 +230,11 @@ static void count_used(wia__memory_pool_t *pool, uint64_t size, uint64_t request
 static wia_status_t refuse(wia__memory_pool_t *pool, uint64_t size, wia_status_t status) {
   wia__failure_t driver = {0};
   if (status) wia__save_failure(&driver);
-  pthread_mutex_lock(&pool->mutex);
+  wia__lock_pool(pool);
   pool->failed_count++;
   const uint64_t used = pool->used, reserved = pool->reserved, limit = pool->limit;
   const uint64_t free_size = pool->heap.free_size, largest = wia__heap_largest(&pool->heap);
-  pthread_mutex_unlock(&pool->mutex);
+  wia__unlock_pool(pool);
   char limit_text[48] = "no limit";
   if (limit) snprintf(limit_text, sizeof limit_text, "a limit of %llu", (unsigned long long)limit);
   const char *advice = "destroy tensors or use smaller ones, or trim what other contexts keep";
@@ -273,11 +273,11 @@ static wia__piece_t *grow_by(wia__memory_pool_t *pool, uint64_t segment_size, ui
                                 &segment->memory);
   wia__piece_t *piece = NULL;
   if (!*out_status) {
-    pthread_mutex_lock(&pool->mutex);
+    wia__lock_pool(pool);
     piece = wia__heap_add(&pool->heap, segment);
     if (piece) wia__heap_cut(&pool->heap, piece, size);
     if (piece) pool->miss_count++;
-    pthread_mutex_unlock(&pool->mutex);
+    wia__unlock_pool(pool);
     if (piece) return piece;
     *out_status = wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no host memory is left");
     wia__give_memory_back(pool->device, &segment->memory, segment_size);
@@ -302,11 +302,11 @@ static wia__piece_t *grow(wia__memory_pool_t *pool, uint64_t size, uint64_t alig
 
 static wia__piece_t *take(wia__memory_pool_t *pool, uint64_t size, uint64_t alignment,
                           wia__queue_t *queue, bool all) {
-  pthread_mutex_lock(&pool->mutex);
+  wia__lock_pool(pool);
   wia__heap_sweep(&pool->heap, all);
   wia__piece_t *piece = wia__heap_take(&pool->heap, queue, size, alignment);
   if (piece) pool->hit_count++;
-  pthread_mutex_unlock(&pool->mutex);
+  wia__unlock_pool(pool);
   return piece;
 }
 
@@ -343,9 +343,9 @@ static wia_status_t enqueue_wait(wia__queue_t *queue, const wia__mark_t *mark) {
 /* Free pieces that other work in flight uses: the queue, or without one the caller, waits for it. */
 static wia__piece_t *gather(wia__memory_pool_t *pool, uint64_t size, uint64_t alignment,
                             wia__queue_t *queue, wia_status_t *out_status) {
-  pthread_mutex_lock(&pool->mutex);
+  wia__lock_pool(pool);
   wia__piece_t *piece = wia__heap_gather(&pool->heap, size, alignment);
-  pthread_mutex_unlock(&pool->mutex);
+  wia__unlock_pool(pool);
   *out_status = WIA_STATUS_OK;
   if (!piece) return NULL;
   for (uint32_t i = 0; i < piece->mark_count && !*out_status; i++) {
@@ -353,14 +353,14 @@ static wia__piece_t *gather(wia__memory_pool_t *pool, uint64_t size, uint64_t al
     if (mark->queue == queue || wia__is_done(mark->queue, mark->sequence)) continue;
     *out_status = queue ? enqueue_wait(queue, mark) : wia__await_end(mark);
   }
-  pthread_mutex_lock(&pool->mutex);
+  wia__lock_pool(pool);
   if (*out_status) {
     wia__heap_give(&pool->heap, piece);
   } else {
     pool->wait_count++;
     pool->hit_count++;
   }
-  pthread_mutex_unlock(&pool->mutex);
+  wia__unlock_pool(pool);
   return *out_status ? NULL : piece;
 }
 
@@ -400,9 +400,9 @@ wia_status_t wia__get_from_pool(wia__memory_pool_t *pool, wia__allocation_t *all
   wia__thread_t *self = wia__thread();
   wia__piece_t *piece = NULL;
   wia_status_t status;
-  pthread_mutex_lock(&pool->mutex);
+  wia__lock_pool(pool);
   const bool off = pool->off;
-  pthread_mutex_unlock(&pool->mutex);
+  wia__unlock_pool(pool);
   uint64_t size = allocation->size;
   wia__leave(self);
   if (off || allocation->kind != WIA_MEMORY_DEVICE) {
@@ -431,9 +431,9 @@ wia_status_t wia__get_from_pool(wia__memory_pool_t *pool, wia__allocation_t *all
   }
   wia__retain(&pool->object);
   allocation->pool = pool;
-  pthread_mutex_lock(&pool->mutex);
+  wia__lock_pool(pool);
   count_used(pool, size, allocation->size);
-  pthread_mutex_unlock(&pool->mutex);
+  wia__unlock_pool(pool);
   return WIA_STATUS_OK;
 }
 
@@ -446,14 +446,14 @@ void wia__return_piece(wia__allocation_t *allocation) {
   uint32_t count = 0;
   wia__mark_t *marks = NULL;
   wia__take_marks(allocation, &piece->marks, &piece->mark_count);
-  pthread_mutex_lock(&pool->mutex);
+  wia__lock_pool(pool);
   pool->used -= piece->size;
   pool->requested -= requested;
   pool->used_count--;
   wia__heap_give(&pool->heap, piece);
   wia__segment_t *segments = shrink(pool, pool->keep);
   if (pool->closed) marks = copy_marks(pool, &count);
-  pthread_mutex_unlock(&pool->mutex);
+  wia__unlock_pool(pool);
   release_segments(segments);
   if (marks) drain_later(pool, marks, count);
 }
@@ -461,12 +461,12 @@ void wia__return_piece(wia__allocation_t *allocation) {
 void wia__leave_pool(wia__allocation_t *allocation) {
   wia__memory_pool_t *pool = allocation->pool;
   if (!allocation->piece) {
-    pthread_mutex_lock(&pool->mutex);
+    wia__lock_pool(pool);
     pool->reserved -= allocation->size;
     pool->used -= allocation->size;
     pool->requested -= allocation->size;
     pool->used_count--;
-    pthread_mutex_unlock(&pool->mutex);
+    wia__unlock_pool(pool);
   }
   wia__release(&pool->object);
 }

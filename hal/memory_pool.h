@@ -16,6 +16,17 @@ struct wia__memory_pool_t {
   wia__memory_pool_t *previous, *next; /* among all pools */
 };
 
+/* Around all that the mutex guards. Meanwhile the thread destroys nothing, although pieces let go of
+ * queues: what is destroyed may be memory of the pool, whose way back is through the mutex. */
+static inline void wia__lock_pool(wia__memory_pool_t *pool) {
+  wia__defer_collecting();
+  pthread_mutex_lock(&pool->mutex);
+}
+static inline void wia__unlock_pool(wia__memory_pool_t *pool) {
+  pthread_mutex_unlock(&pool->mutex);
+  wia__end_deferring();
+}
+
 wia_status_t wia__create_pool(wia__device_t *device, wia__memory_pool_t **out_pool);
 /* The context is gone: what is free goes back, the rest when it is. Gives up a reference. */
 void wia__close_pool(wia__memory_pool_t *pool);

@@ -76,13 +76,13 @@ static wia_status_t configure_pool(wia_context_t *context, const wia_memory_pool
     return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
                      "mode is %d; expected WIA_MEMORY_POOL_DEFAULT, _ON or _OFF", (int)config.mode);
   const wia__pool_settings_t ours = wia__pool_defaults();
-  pthread_mutex_lock(&pool->mutex);
+  wia__lock_pool(pool);
   pool->off = config.mode ? config.mode == WIA_MEMORY_POOL_OFF : ours.off;
   pool->limit = config.limit_size ? config.limit_size : ours.limit;
   pool->keep = config.keep_size ? config.keep_size : ours.keep;
   const bool exceeds = pool->limit && pool->reserved > pool->limit;
   const uint64_t keep = pool->off || exceeds ? 0 : pool->keep;
-  pthread_mutex_unlock(&pool->mutex);
+  wia__unlock_pool(pool);
   wia__trim_pool(pool, keep);
   return WIA_STATUS_OK;
 }
@@ -110,10 +110,10 @@ static wia_status_t reset_peaks(wia_context_t *context) {
   wia__memory_pool_t *pool = NULL;
   const wia_status_t status = resolve_pool(context, &pool);
   if (status) return status;
-  pthread_mutex_lock(&pool->mutex);
+  wia__lock_pool(pool);
   pool->peak_used = pool->used;
   pool->peak_reserved = pool->reserved;
-  pthread_mutex_unlock(&pool->mutex);
+  wia__unlock_pool(pool);
   return WIA_STATUS_OK;
 }
 
@@ -142,7 +142,7 @@ static wia_status_t get_pool_info(wia_context_t *context, wia_memory_pool_info_t
   wia__memory_pool_t *pool = NULL;
   if (!status) status = resolve_pool(context, &pool);
   if (status) return status;
-  pthread_mutex_lock(&pool->mutex);
+  wia__lock_pool(pool);
   wia__heap_sweep(&pool->heap, true);
   const uint64_t free_size = pool->heap.free_size, largest = wia__heap_largest(&pool->heap);
   wia_memory_pool_info_t info = {
@@ -167,7 +167,7 @@ static wia_status_t get_pool_info(wia_context_t *context, wia_memory_pool_info_t
       .failed_count = pool->failed_count,
   };
   count_pieces(&pool->heap, &info);
-  pthread_mutex_unlock(&pool->mutex);
+  wia__unlock_pool(pool);
   wia__write_struct(out_info, &info, sizeof info);
   return WIA_STATUS_OK;
 }

@@ -1,4 +1,6 @@
 /* Pools of contexts: reuse in streams and across them, limits, trimming, statistics, errors. */
+#include <dirent.h>
+#include <sched.h>
 #include <stdlib.h>
 
 #include "core_driver.h"
@@ -375,6 +377,45 @@ static void test_growth(void) {
   CHECK(info_of().reserved_size == 0);
 }
 
+/* -- locks --------------------------------------------------------------------------------------- */
+
+static uint32_t count_threads(void) {
+  DIR *folder = opendir("/proc/self/task");
+  uint32_t count = 0;
+  while (readdir(folder)) count++;
+  closedir(folder);
+  return count;
+}
+
+static void *stand_at_gate(void *tensor) {
+  CHECK_STATUS(wia_relu(context, tensor, tensor, NULL), WIA_STATUS_OK);
+  return NULL;
+}
+
+/* A pool lets go of the last that is known of a stream, while a block of the same pool waits to be given
+ * back, which takes the pool's lock: memory_pool.h, wia__lock_pool. */
+static void test_last_of_a_stream(void) {
+  wia_tensor_t tensor = core_tensor(context, 4, 1);
+  core_evict();
+  const uint32_t threads = count_threads();
+  wia_stream_t *stream = new_stream();
+  pthread_t other;
+  core_close_gate();
+  void *memory = allocate(1000, stream), *more = allocate(2000, NULL);
+  occupy(memory, stream);
+  CHECK(core_await_gate(1));
+  release(memory, stream);
+  CHECK_STATUS(wia_destroy_stream(stream), WIA_STATUS_OK);
+  CHECK(pthread_create(&other, NULL, stand_at_gate, tensor) == 0);
+  CHECK(core_await_gate(2));
+  release(more, NULL); /* which waits for that call */
+  core_open_gate();
+  pthread_join(other, NULL);
+  while (count_threads() > threads) sched_yield(); /* the stream's own has let go of it */
+  release(allocate(1000, NULL), NULL);
+  core_destroy(tensor);
+}
+
 int main(void) {
   setenv("WIA_MEMORY_POOL", "on,keep=1G,limit=0,nonsense", 1);
   setenv("WIA_PLAN_CACHE_SIZE", "4", 1);
@@ -390,6 +431,9 @@ int main(void) {
     test_wait_in_queue();
     test_failed_stream();
     test_growth();
+    if (device <= CORE_BARE &&
+        device != CORE_SERIAL) /* else no thread of the library's, or one waits */
+      for (uint32_t i = 0; i < 3; i++) test_last_of_a_stream();
     if (device == CORE_PLAIN) test_import_of_kept_memory();
     test_context_ends(device);
     CHECK_STATUS(wia_destroy_context(context), WIA_STATUS_OK);
