@@ -267,9 +267,13 @@ static void test_functions(void) {
   launch(executable, one); /* graph_uses.c, list_program: the first function */
   finish_all();
   CHECK_NONE();
+  core_close_gate();
+  CHECK_STATUS(wia_relu(context, d, d, one), WIA_STATUS_OK);
+  CHECK(core_await_gate(1)); /* the host knows what was before a function once that runs */
   launch(executable, one);
   add(b, c, two); /* and what stands before it is */
   CHECK(count_findings() != 0);
+  core_open_gate();
   drop_graph(executable);
   tear_down();
 }
