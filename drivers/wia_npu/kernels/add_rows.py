@@ -7,21 +7,18 @@ from typing import Any
 import numba
 
 from wia.driver.numba import pointer
-from wia_npu._moves import COLUMNS, INDEX_WIDTH, INDICES, LENGTH, LENGTH_STEP, PICKED
-from wia_npu.kernels.common import first_unit, offset_at, operand, part, serial, word
+from wia_npu._moves import COLUMNS, INDICES, LENGTH, LENGTH_STEP, PICKED
+from wia_npu.kernels.common import (
+    INVALID_ARGUMENT,
+    first_unit,
+    offset_at,
+    operand,
+    part,
+    word,
+)
+from wia_npu.kernels.indices import index_at
 
 __all__ = ["add_rows"]
-
-_INVALID_ARGUMENT = 3
-
-
-@serial
-def _index(state: Any, args: Any, at: Any) -> Any:
-    """Which row of the output it is; below 0 or too large where there is none."""
-    width = word(state, INDEX_WIDTH)
-    place = operand(state, args, 1) + width * offset_at(state, INDICES, 0, at)
-    index = pointer(place, numba.int64)[0] if width == 8 else pointer(place, numba.int32)[0]
-    return index + word(state, LENGTH) if index < 0 else index
 
 
 @part
@@ -34,8 +31,8 @@ def add_rows(state: Any, args: Any, chunk: Any) -> Any:
         for i in range(length):
             y[i * step] = numba.float32(0.0)
         for at in range(word(state, PICKED)):
-            index = _index(state, args, at)
+            index = index_at(state, args, INDICES, 0, at)
             if index < 0 or index >= length:
-                return _INVALID_ARGUMENT
+                return INVALID_ARGUMENT
             y[index * step] += x[offset_at(state, INDICES, 1, at)]
     return 0

@@ -24,12 +24,18 @@ from wia_npu._losses import (
     WEIGHT_STEP,
 )
 from wia_npu._words import DISTANCE, UNITS
-from wia_npu.kernels.common import first_unit, offset_at, operand, part, serial, word
+from wia_npu.kernels.common import (
+    INVALID_ARGUMENT,
+    first_unit,
+    offset_at,
+    operand,
+    part,
+    serial,
+    word,
+)
 from wia_npu.kernels.exponentials import sum_exponentials
 
 __all__ = ["class_loss", "sum_losses"]
-
-_INVALID_ARGUMENT = 3
 
 
 @serial
@@ -75,7 +81,7 @@ def class_loss(state: Any, args: Any, chunk: Any) -> Any:
         loss, share, right = 0.0, 0.0, _target(state, args, unit)
         if right != word(state, IGNORED):
             if right < 0 or right >= classes:
-                return _INVALID_ARGUMENT
+                return INVALID_ARGUMENT
             share = 1.0
             if word(state, HAS_WEIGHT):
                 weights = pointer(operand(state, args, 2), numba.float32)

@@ -13,6 +13,7 @@ from wia_npu import _compiler
 from wia_npu._words import CHUNKS, DISTANCE, RANK, UNITS
 
 __all__ = [
+    "INVALID_ARGUMENT",
     "PART_SIGNATURE",
     "first_unit",
     "inner_size",
@@ -24,6 +25,9 @@ __all__ = [
     "stack",
     "word",
 ]
+
+INVALID_ARGUMENT = 3
+"""WIA_STATUS_INVALID_ARGUMENT, for parts to return."""
 
 PART_SIGNATURE = types.int32(types.uintp, types.uintp, types.intp)
 """int32 part(state, args, chunk): does the units of one chunk and returns a status."""

@@ -4,34 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
-
-from wia.driver.numba import pointer
-from wia_npu._moves import INDEX_WIDTH, LENGTH, LENGTH_STEP, PICKED, WIDTH
+from wia_npu._moves import LENGTH, LENGTH_STEP, PICKED, WIDTH
 from wia_npu.kernels.common import (
+    INVALID_ARGUMENT,
     first_unit,
     inner_size,
     inner_stride,
     offset_at,
     operand,
     part,
-    serial,
     word,
 )
+from wia_npu.kernels.indices import index_at
 from wia_npu.kernels.runs import copy_run
 
 __all__ = ["gather"]
-
-_INVALID_ARGUMENT = 3
-
-
-@serial
-def _index(state: Any, args: Any, unit: Any) -> Any:
-    """Which row an element comes from; below 0 or too large where there is none."""
-    width = word(state, INDEX_WIDTH)
-    place = operand(state, args, 1) + width * offset_at(state, PICKED, 1, unit)
-    index = pointer(place, numba.int64)[0] if width == 8 else pointer(place, numba.int32)[0]
-    return index + word(state, LENGTH) if index < 0 else index
 
 
 @part
@@ -43,9 +30,9 @@ def gather(state: Any, args: Any, chunk: Any) -> Any:
     begin, end = first_unit(state, chunk), first_unit(state, chunk + 1)
     while begin < end:
         n = min(inner - begin % inner, end - begin)
-        index = _index(state, args, begin)
+        index = index_at(state, args, PICKED, 1, begin)
         if index < 0 or index >= length:
-            return _INVALID_ARGUMENT
+            return INVALID_ARGUMENT
         place = offset_at(state, PICKED, 0, begin) + index * word(state, LENGTH_STEP)
         x = operand(state, args, 0) + width * place
         y = operand(state, args, 2) + width * offset_at(state, PICKED, 2, begin)

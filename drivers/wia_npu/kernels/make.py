@@ -10,12 +10,18 @@ import numba
 from wia.driver.numba import scalar
 from wia_npu._dtypes import BOOL, FLOAT32, INT8, INT64
 from wia_npu._makes import KIND, SERIES, SPACE, START, STEP
-from wia_npu.kernels.common import first_unit, offset_at, operand, part, serial, word
+from wia_npu.kernels.common import (
+    INVALID_ARGUMENT,
+    first_unit,
+    offset_at,
+    operand,
+    part,
+    serial,
+    word,
+)
 from wia_npu.kernels.numbers import bytes_of, write_float, write_low_bits
 
 __all__ = ["make"]
-
-_INVALID_ARGUMENT = 3
 
 
 @serial
@@ -43,9 +49,9 @@ def make(state: Any, args: Any, chunk: Any) -> Any:
     start, step = scalar(args, word(state, START)), scalar(args, word(state, STEP))
     whole = kind < FLOAT32
     if whole and series and not (_fits(INT64, start) and _fits(INT64, step)):
-        return _INVALID_ARGUMENT
+        return INVALID_ARGUMENT
     if whole and not series and not _fits(kind, start):
-        return _INVALID_ARGUMENT
+        return INVALID_ARGUMENT
     first = distance = numba.int64(0)
     if whole and series:
         first, distance = numba.int64(start), numba.int64(step)

@@ -26,6 +26,7 @@ from wia_npu._steps import (
     STATES,
 )
 from wia_npu.kernels.common import (
+    INVALID_ARGUMENT,
     first_unit,
     inner_size,
     inner_stride,
@@ -37,8 +38,6 @@ from wia_npu.kernels.common import (
 )
 
 __all__ = ["step"]
-
-_INVALID_ARGUMENT = 3
 
 
 @serial
@@ -84,7 +83,7 @@ def step(state: Any, args: Any, chunk: Any) -> Any:
     first, second = _scalar(state, args, FIRST), _scalar(state, args, SECOND)
     epsilon, number = _scalar(state, args, EPSILON), _scalar(state, args, NUMBER)
     if code in (ADAM, ADAMW) and number < 1:
-        return _INVALID_ARGUMENT
+        return INVALID_ARGUMENT
     whole_mean, whole_square = _corrected(code, first, number), _corrected(code, second, number)
     shrunk = 1.0 - rate * decay if code == ADAMW else 1.0
     decay = 0.0 if code == ADAMW else decay

@@ -9,6 +9,7 @@ import numba
 from wia.driver.numba import pointer, scalar
 from wia_npu._elements import CLIP, CODE, HIGH, LOW, SCALE, SPACE
 from wia_npu.kernels.common import (
+    INVALID_ARGUMENT,
     first_unit,
     inner_size,
     inner_stride,
@@ -20,8 +21,6 @@ from wia_npu.kernels.common import (
 from wia_npu.kernels.functions import run_function
 
 __all__ = ["unary"]
-
-INVALID_ARGUMENT = 3
 
 
 @part
