@@ -135,7 +135,7 @@ static void test_host_waits(void) {
   uint32_t done = 0;
   int32_t state = 0;
   add(a, b, one);
-  finish(one); /* queue.c, wait_sequence */
+  finish(one); /* sequence.c, wait_sequence */
   add(b, c, two);
   CHECK_STATUS(wia_synchronize_device(core_id(device), WIA_TIMEOUT_INFINITE), WIA_STATUS_OK);
   add(c, d, three);

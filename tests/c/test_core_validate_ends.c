@@ -124,7 +124,7 @@ static void test_modes(void) {
   CHECK(noted == 1); /* it is told once */
   finish(one);
   finish(two);
-  CHECK(core.launches == 1); /* queue.c, append_item: refused work is not enqueued */
+  CHECK(core.launches == 1); /* queue.c, append: refused work is not enqueued */
   CHECK_STATUS(wia_add(context, a, a, b, two), WIA_STATUS_OK);
   finish(two);
   configure(WIA_VALIDATION_REPORT, NULL, NULL);
