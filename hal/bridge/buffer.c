@@ -21,7 +21,7 @@ static int get_buffer(PyObject *self, Py_buffer *view, int flags) {
 int wia__make_buffer_class(uint64_t list) {
   PyType_Slot slots[] = {
       {Py_tp_doc, "A base of classes with __buffer__, which Python knows from 3.12 on."},
-      {Py_bf_getbuffer, (void *)get_buffer},
+      {Py_bf_getbuffer, __extension__(void *) get_buffer}, /* which ISO C forbids */
       {0, NULL},
   };
   PyType_Spec spec = {.name = "wia._native.Buffer",
