@@ -9,7 +9,8 @@
 from __future__ import annotations
 
 from wia._context import Context
-from wia._custom import Op, TensorSpec, op
+from wia._custom import Op, op
+from wia._custom_define import TensorSpec
 from wia._custom_gradient import GradientCall
 from wia._device import (
     Device,

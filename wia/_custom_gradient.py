@@ -32,7 +32,7 @@ class GradientCall:
     __slots__ = ("_builder", "_values", "grads", "inputs", "outputs", "values", "wanted")
 
     def __init__(self, entry: Operation, args: Any, builder: Any) -> None:
-        from wia._custom import read_values
+        from wia._custom_define import read_values
 
         self._builder = builder
         self._values: list[Value] = []
