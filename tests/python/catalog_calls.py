@@ -8,7 +8,16 @@ import ml_dtypes
 import numpy as np
 
 import wia.catalog
-from wia.catalog import BY_NAME, OPERATIONS, Operation, Sample, evaluate, make_inputs, sample_values
+from wia.catalog import (
+    BY_NAME,
+    OPERATIONS,
+    Operation,
+    Sample,
+    allowed_error,
+    evaluate,
+    make_inputs,
+    sample_values,
+)
 
 IDS = [operation.name for operation in OPERATIONS]
 
@@ -50,3 +59,21 @@ def run(name: str, *inputs: Any, before: Any = None, **values: Any) -> Any:
 def attributes_of(values: dict[str, Any]) -> dict[str, Any]:
     """What to give to Context.execute: values without those that are not given."""
     return {name: value for name, value in values.items() if value is not None}
+
+
+def assert_close(
+    operation: Operation, inputs: Any, values: Any, expected: Any, results: Any
+) -> None:
+    """Each result is within the catalog's bound, in the shape and dtype of the semantics."""
+    bounds = allowed_error(np, operation, inputs, values, expected)
+    for tensor, wanted, allowed in zip(results, expected, bounds, strict=True):
+        result = tensor.numpy()
+        assert (result.shape, result.dtype) == (wanted.shape, wanted.dtype)
+        if wanted.dtype.kind != "f":
+            assert result.tobytes() == np.ascontiguousarray(wanted).tobytes()
+            continue
+        wide, exact = result.astype(np.float64), wanted.astype(np.float64)
+        with np.errstate(all="ignore"):
+            near = abs(wide - exact) <= allowed
+            good = (wide == exact) | (np.isnan(wide) & np.isnan(exact)) | near
+        assert good.all(), (operation.name, values, wide[~good][:4], exact[~good][:4])
