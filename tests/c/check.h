@@ -118,4 +118,11 @@ static inline int check_done(void) {
 }
 #define CHECK_DONE() check_done()
 
+/* A pattern for mkdtemp() and mkstemp(), where this machine has its temporary files. */
+static inline char *temporary_pattern(const char *name, char *out_path, size_t size) {
+  const char *base = getenv("TMPDIR");
+  snprintf(out_path, size, "%s/wia-%s-XXXXXX", base ? base : P_tmpdir, name);
+  return out_path;
+}
+
 #endif

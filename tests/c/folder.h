@@ -17,9 +17,7 @@ static inline void without_python(void) { setenv("WIA_LIBPYTHON", "no-such-pytho
 /* A new, empty folder, which WIA_DRIVER_PATH then names. */
 static inline const char *make_folder(void) {
   static char path[PATH_MAX];
-  const char *base = getenv("TMPDIR");
-  snprintf(path, sizeof path, "%s/wia-test-XXXXXX", base != NULL ? base : P_tmpdir);
-  if (mkdtemp(path) == NULL) abort();
+  if (mkdtemp(temporary_pattern("test", path, sizeof path)) == NULL) abort();
   setenv("WIA_DRIVER_PATH", path, 1);
   without_python();
   return path;

@@ -1,6 +1,7 @@
 /* Layers: the list, switching them on and off at run time and by the environment. Beside each check: the
  * guard without which it fails. */
 #include "core_driver.h"
+#include <limits.h>
 
 static uint32_t is_enabled(const char *name) {
   uint32_t count = 0, enabled = 77;
@@ -110,8 +111,8 @@ int main(int count, char **arguments) {
     unsetenv("WIA_LAYERS");
     execv("/proc/self/exe", arguments);
   }
-  char folder[] = P_tmpdir "/wia-layer-XXXXXX";
-  if (!mkdtemp(folder) || chdir(folder) != 0) return 1;
+  char folder[PATH_MAX];
+  if (!mkdtemp(temporary_pattern("layer", folder, sizeof folder)) || chdir(folder) != 0) return 1;
   setenv("WIA_TRACE_FILE", "trace.json", 1);
   core_start();
   test_list();

@@ -2,6 +2,7 @@
  * failing_each.h says what is expected. Graphs, pools, layers and operations of a program's own are in
  * test_failing_more.c. */
 #include <glob.h>
+#include <limits.h>
 
 #include "failing_each.h"
 #include "groups.h"
@@ -202,7 +203,7 @@ static wia_status_t run_streams(void) {
 /* -- profiles and the log ------------------------------------------------------------------------- */
 
 static bool is_left(const char *path) {
-  char pattern[64];
+  char pattern[PATH_MAX + 1];
   glob_t found;
   snprintf(pattern, sizeof pattern, "%s*", path);
   const bool left = glob(pattern, GLOB_NOSORT, NULL, &found) == 0;
@@ -212,8 +213,8 @@ static bool is_left(const char *path) {
 
 static wia_status_t run_profile(void) {
   wia_status_t status = WIA_STATUS_OK;
-  char path[] = P_tmpdir "/wia-failing-XXXXXX";
-  const int file = mkstemp(path);
+  char path[PATH_MAX];
+  const int file = mkstemp(temporary_pattern("failing", path, sizeof path));
   wia_profiling_config_t config = WIA_PROFILING_CONFIG_INIT;
   config.output_file = path;
   config.event_capacity = 64;

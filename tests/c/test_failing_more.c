@@ -1,5 +1,7 @@
 /* Scenario 15 of what test_failing.c leaves: graphs, pools, the layers, a program's own operations,
  * gradients, extensions. */
+#include <limits.h>
+
 #include "failing_each.h"
 #include "groups.h"
 
@@ -331,8 +333,8 @@ static const scenario_t scenarios[] = {
 };
 
 int main(void) {
-  char trace[64];
-  snprintf(trace, sizeof trace, "%s/wia-failing-%d.json", P_tmpdir, (int)getpid());
+  char trace[PATH_MAX];
+  close(mkstemp(temporary_pattern("failing", trace, sizeof trace)));
   setenv("WIA_TRACE_FILE", trace, 0);
   setenv("WIA_PLAN_CACHE_SIZE", "4", 1);
   core_start();
