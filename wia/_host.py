@@ -48,19 +48,22 @@ def _find_entry_points() -> Iterator[_Found]:
 
     seen = set()
     for distribution in distributions():
+        # The name is in METADATA, which may be what is broken: then its folder has to do.
+        name, file = str(getattr(distribution, "_path", "?")), "METADATA"
         try:
-            name, version = distribution.metadata["Name"] or "", distribution.version or ""
+            name, version = distribution.metadata["Name"] or name, distribution.version or ""
             key = re.sub(r"[-_.]+", "-", name).lower()
             if key in seen:
                 continue
             seen.add(key)
+            file = "entry_points.txt"
             entry_points = distribution.entry_points
         except Exception as error:
             # Other people's packages: only those that speak of WIA concern us.
             listed = _read_broken(distribution)
             if f"[{GROUP}]" in listed:
-                problem = f"its entry_points.txt can't be read: {type(error).__name__}: {error}"
-                yield _Found("", f"the distribution {name or '?'}", "", problem, None)
+                problem = f"its {file} can't be read: {type(error).__name__}: {error}"
+                yield _Found("", f"the distribution {name}", "", problem, None)
             continue
         for point in entry_points:
             if point.group == GROUP:

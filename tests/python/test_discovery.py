@@ -191,6 +191,22 @@ def test_unreadable_metadata_of_others(run_python: RunPython, tmp_path: Path) ->
     assert all(record["state"] in ("found", "loaded") for record in records.values())
 
 
+def test_unreadable_metadata_of_a_driver(run_python: RunPython, tmp_path: Path) -> None:
+    """Scenario 6: told with the folder's name, which is all that is known; the others load.
+
+    Guard: `name` and `file` before the try in _find_entry_points (found by a fuzzer).
+    """
+    info = tmp_path / "wia_test_broken-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_bytes(b"Name: \xed(\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[wia.drivers]\nbroken = broken:Driver\n")
+    got, _, records = ask(run_python, {"xpu": GOOD.format(name="xpu")})
+    assert got == [1.0]
+    (refused,) = (record for record in records.values() if record["state"] == "refused")
+    assert refused["source"] == f"the distribution {info}"
+    assert "its METADATA can't be read: UnicodeDecodeError" in refused["message"]
+
+
 STATES = """
 import wia
 wia.devices()
