@@ -233,7 +233,8 @@ typedef struct wia_driver_streams_t {
 
 /* -- graphs of the driver's own ------------------------------------------------------------------ */
 
-/* A node of a graph: one kernel of the driver's, one copy, or one fill. */
+/* A node of a graph: one kernel (of the driver's, or registered for its device), one copy, or one
+ * fill. */
 typedef struct wia_driver_graph_node_t {
   uint32_t struct_size;
   int32_t kind;                 /* WIA_GRAPH_KERNEL, _COPY or _FILL */

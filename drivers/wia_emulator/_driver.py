@@ -40,6 +40,7 @@ class EmulatorDriver(Driver):
     description = "Emulated device"
     architecture = "emulated"
     flags = DeviceFlag.SIMULATED
+    base_graphs = True
 
     def __init__(self) -> None:
         self._bases: dict[int, BaseDevice] = {}

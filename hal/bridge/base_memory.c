@@ -10,11 +10,6 @@
 
 enum { STAGING_SIZE = 1 << 16 }; /* a multiple of every pattern */
 
-static wia__base_t *base_of(wia_driver_device_t device) {
-  const wia__python_device_t *opened = (const wia__python_device_t *)(const void *)device;
-  return (wia__base_t *)(uintptr_t)opened->state;
-}
-
 /* -- the limit: what is allocated, by its address, since free isn't told the size ------------------ */
 
 enum { BUCKETS = 1024 };
@@ -87,7 +82,7 @@ static uint64_t drop_block(const wia__base_t *base, const wia_operand_t *memory)
 
 wia_status_t wia__base_get_memory_kind(wia_driver_device_t device, uint32_t index,
                                        wia_memory_kind_info_t *out_info, wia_error_t *out_error) {
-  wia__base_t *base = base_of(device);
+  wia__base_t *base = wia__base_of(device);
   const wia_status_t status =
       base->driver->get_memory_kind(base->device, index, out_info, out_error);
   if (status != WIA_STATUS_OK || !base->limit || out_info->kind != WIA_MEMORY_DEVICE) return status;
@@ -103,7 +98,7 @@ wia_status_t wia__base_get_memory_kind(wia_driver_device_t device, uint32_t inde
 wia_status_t wia__base_allocate(wia_driver_device_t device, int32_t kind, uint64_t size,
                                 uint64_t alignment, wia_operand_t *out_memory,
                                 wia_error_t *out_error) {
-  wia__base_t *base = base_of(device);
+  wia__base_t *base = wia__base_of(device);
   if (alignment < base->alignment) alignment = base->alignment;
   if (!base->limit || kind != WIA_MEMORY_DEVICE)
     return base->driver->allocate(base->device, kind, size, alignment, out_memory, out_error);
@@ -125,7 +120,7 @@ wia_status_t wia__base_allocate(wia_driver_device_t device, int32_t kind, uint64
 }
 
 void wia__base_free(wia_driver_device_t device, const wia_operand_t *memory) {
-  wia__base_t *base = base_of(device);
+  wia__base_t *base = wia__base_of(device);
   const uint64_t size = base->limit ? drop_block(base, memory) : 0;
   base->driver->free(base->device, memory);
   if (size) give_size(base, size);
@@ -133,7 +128,7 @@ void wia__base_free(wia_driver_device_t device, const wia_operand_t *memory) {
 
 wia_status_t wia__base_copy(wia_driver_device_t device, const wia_copy_t *copies, uint32_t count,
                             wia_error_t *out_error) {
-  const wia__base_t *base = base_of(device);
+  const wia__base_t *base = wia__base_of(device);
   return base->driver->copy(base->device, copies, count, out_error);
 }
 
@@ -164,7 +159,7 @@ static wia_status_t fill_by_copies(const wia__base_t *base, wia_operand_t target
 
 wia_status_t wia__base_fill(wia_driver_device_t device, const wia_operand_t *target, uint64_t size,
                             const void *pattern, uint32_t pattern_size, wia_error_t *out_error) {
-  const wia__base_t *base = base_of(device);
+  const wia__base_t *base = wia__base_of(device);
   if (!base->driver->fill)
     return fill_by_copies(base, *target, size, pattern, pattern_size, out_error);
   return base->driver->fill(base->device, target, size, pattern, pattern_size, out_error);
@@ -204,8 +199,8 @@ static int64_t book_link(wia__base_t *base, uint64_t peer, uint64_t size, int64_
 wia_status_t wia__base_copy_to_peer(wia_driver_device_t device, wia_driver_device_t peer,
                                     const wia_copy_t *copies, uint32_t count,
                                     wia_error_t *out_error) {
-  wia__base_t *from = base_of(device);
-  const wia__base_t *to = base_of(peer);
+  wia__base_t *from = wia__base_of(device);
+  const wia__base_t *to = wia__base_of(peer);
   if (from->driver != to->driver) return WIA_STATUS_UNIMPLEMENTED;
   uint64_t size = 0;
   for (uint32_t i = 0; i < count; i++) size += copies[i].size;

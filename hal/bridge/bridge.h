@@ -85,6 +85,11 @@ typedef struct wia__base_t {
   int64_t free_ns[WIA__BASE_PEERS]; /* when the link to each peer has carried what it was given */
 } wia__base_t;
 
+static inline wia__base_t *wia__base_of(wia_driver_device_t device) {
+  const wia__python_device_t *opened = (const wia__python_device_t *)(const void *)device;
+  return (wia__base_t *)(uintptr_t)opened->state;
+}
+
 /* The memory entries of a driver table, on that device. */
 wia_status_t wia__base_get_memory_kind(wia_driver_device_t device, uint32_t index,
                                        wia_memory_kind_info_t *out_info, wia_error_t *out_error);
@@ -100,6 +105,10 @@ wia_status_t wia__base_fill(wia_driver_device_t device, const wia_operand_t *tar
 wia_status_t wia__base_copy_to_peer(wia_driver_device_t device, wia_driver_device_t peer,
                                     const wia_copy_t *copies, uint32_t count,
                                     wia_error_t *out_error);
+
+/* The graphs of a driver table, as that device's driver has them: for a driver whose kernels are all
+ * the base's. */
+const wia_driver_graphs_t *wia__get_base_graphs(void);
 
 /* Makes exception_class (borrowed, a Python class) rise in the thread of that identifier as soon as
  * it runs Python code again. Takes the GIL. Returns the number of threads found. */

@@ -83,6 +83,9 @@ class Driver:
     """Of allocations, in bytes; 0: 64."""
     memory: DeviceMemory | NativeMemory | None = None
     """None: host memory, managed by native code. Decided before the driver is registered."""
+    base_graphs: ClassVar[bool] = False
+    """True: graphs are offered to the driver of the base devices, which may take them as a whole.
+    For a driver with BaseMemory whose kernels are all made by BaseDevice.prepare."""
 
     _table: Any = NULL
     _marked: ClassVar[dict[str, list[tuple[str, _Mark]]]] = {}

@@ -11,7 +11,7 @@ from wia._device import MEMORY_KINDS
 from wia._dtype import CODES
 from wia._errors import InvalidArgumentError, OutOfRangeError, check
 from wia._native import ffi, lib, new_struct, text
-from wia.driver._base import BaseKernel
+from wia.driver._base import BaseKernel, BaseMemory
 from wia.driver._driver import Driver, as_kernel
 from wia.driver._kernel import (
     Kernel,
@@ -92,6 +92,13 @@ def make_table(driver: Driver) -> Any:
         setattr(table, entry, ffi.cast(ffi.typeof(getattr(table, entry)), function))
     if "copy_to_peer" in native:
         table.copy_to_peer = ffi.cast(ffi.typeof(table.copy_to_peer), native["copy_to_peer"])
+    if driver.base_graphs:
+        if not isinstance(driver.memory, BaseMemory):
+            raise InvalidArgumentError(
+                f"{type(driver).__qualname__}.base_graphs is True and its memory is "
+                f"{driver.memory!r}; expected a BaseMemory, or base_graphs = False."
+            )
+        table.graphs = lib.wia__get_base_graphs()
     driver._table = table
     _kept.append((driver, handle, table, texts))
     return table
