@@ -257,3 +257,20 @@ def test_inspect_says_where_it_stopped(tmp_path: Path, capsys: pytest.CaptureFix
     stopped = json.loads(capsys.readouterr().out)["stopped"]
     assert stopped.startswith("node 'e' (Expand-13)")
     assert "depends on values" in stopped
+
+
+def test_inspect_comes_to_an_end_where_a_run_would_not(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wia.onnx._inspect._MOST_NODES", 300)  # else 100,000
+    body = [node("Identity", ["x"], "go"), node("Neg", ["v"], "w")]
+    kinds = {"i": TensorProto.INT64, "x": TensorProto.BOOL, "v": TensorProto.FLOAT}
+    ins = [onnx.helper.make_tensor_value_info(n, kind, []) for n, kind in kinds.items()]
+    outs = [onnx.helper.make_empty_tensor_value_info(name) for name in ("go", "w")]
+    graph = onnx.helper.make_graph(body, "body", ins, outs)
+    loop = node("Loop", ["limit", "", "x"], "y", body=graph)
+    onnx.save(model([loop], {"x": []}, ["y"], {"limit": np.array(2**60)}), tmp_path / "m.onnx")
+    assert main(["inspect", str(tmp_path / "m.onnx"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert "more than 300 nodes would run" in found["stopped"]
+    assert 100 < found["operations"]["neg float32"] < 300

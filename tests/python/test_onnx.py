@@ -176,6 +176,8 @@ def test_outputs_can_be_chosen() -> None:
         ({"x": X, "q": X}, r"was given what it doesn't have: 'q'"),
         ([X, X], "2 inputs were given; graph has 1"),
         ({"x": X.astype(np.float64)}, r"given as float64\[2, 3\]; expected x: float32\[n, 3\]"),
+        ({"x": [[1, 2], [3]]}, r"'x' can't be made of .*; expected x: float32\[n, 3\]"),
+        ({"x": np.zeros((1, 3), "M8[s]")}, r"Input 'x': The dtype 'datetime64\[s\]' was given"),
         ({"x": np.array(["a"])}, r"given as string\[1\]; expected x: float32\[n, 3\]"),
         ({"x": X[:, :2]}, r"node 'product' \(MatMul-13\) with inputs \(float32\[2, 2\], float32"),
     ],

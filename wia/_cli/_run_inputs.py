@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wia._errors import InvalidArgumentError
+from wia._errors import InvalidArgumentError, ResourceExhaustedError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["add_options", "read_inputs", "read_labels"]
 
+_MODES: Mapping[object, str] = {1: "L", 3: "RGB", 4: "RGBA"}
+"""Pillow's names of what has so many channels."""
 _PICTURES = {".bmp", ".gif", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff", ".webp"}
 
 
@@ -96,15 +98,31 @@ def _read_value(text: str, info: InputInfo, options: argparse.Namespace) -> Any:
         return _read_array(path)
     if path.suffix.lower() in _PICTURES:
         return _read_picture(path, info, options)
+    numbers = text.split(",")
     try:
-        numbers = _numbers(text)
+        _numbers(text)
     except argparse.ArgumentTypeError:
         raise InvalidArgumentError(
             f"{text!r} was given for input {info.name!r}; expected a .npy or .npz file, a picture "
             "or numbers."
         ) from None
-    array = np.array(numbers, None if info.dtype in ("", "string") else info.dtype)
+    array = np.array([int(item) if item.strip().isdecimal() else float(item) for item in numbers])
+    array = array if info.dtype in ("", "string") else _convert(array, info, f"{text!r} was given")
     return array.reshape(()) if info.shape == () and array.size == 1 else array
+
+
+def _convert(array: np.ndarray[Any, Any], info: InputInfo, what: str) -> np.ndarray[Any, Any]:
+    """The array in the dtype of an input. Raises InvalidArgumentError where integers would wrap."""
+    import numpy as np
+
+    with np.errstate(invalid="ignore"):
+        made = array.astype(info.dtype)
+    if info.dtype.startswith(("int", "uint")) and not np.array_equal(made, array):
+        raise InvalidArgumentError(
+            f"{what} for input {info.name!r}, numbers from {array.min():g} to {array.max():g}; "
+            f"expected those that {info.dtype} has."
+        )
+    return made
 
 
 def _read_array(path: Path) -> np.ndarray[Any, Any]:
@@ -141,19 +159,32 @@ def _read_picture(path: Path, info: InputInfo, options: argparse.Namespace) -> n
         raise InvalidArgumentError(
             f"Input {info.name!r} has the shape {list(shape)}; a picture needs 4 dimensions."
         )
-    channels_last = shape[3] in (1, 3) and shape[1] not in (1, 3)
+    usual = {1, 3} if {shape[1], shape[3]} & {1, 3} else {4}
+    channels_last = shape[3] in usual and shape[1] not in usual
     channels = shape[3] if channels_last else shape[1]
+    if isinstance(channels, int) and channels not in _MODES:
+        raise InvalidArgumentError(
+            f"Input {info.name!r} has the shape {list(shape)}; a picture has 1, 3 or 4 channels, "
+            "in the second dimension or the last."
+        )
     height, width = options.size or (shape[1:3] if channels_last else shape[2:4])
     try:
         with Image.open(path) as picture:
-            wanted = picture.convert("L" if channels == 1 else "RGB")
+            wanted = _to_8_bits(picture, path).convert(_MODES.get(channels, "RGB"))
+        if isinstance(height, int) and isinstance(width, int):
+            wanted = wanted.resize((width, height), Image.Resampling.BILINEAR)
     except UnidentifiedImageError:
         raise InvalidArgumentError(f"{path} is no picture that Pillow knows.") from None
-    if isinstance(height, int) and isinstance(width, int):
-        wanted = wanted.resize((width, height), Image.Resampling.BILINEAR)
+    except MemoryError:
+        raise ResourceExhaustedError(
+            f"{path} takes more memory than there is, at the size {height}, {width}."
+        ) from None
+    except (Image.DecompressionBombError, OSError, SyntaxError) as error:  # SyntaxError: Pillow's
+        reason = getattr(error, "strerror", None) or error
+        raise InvalidArgumentError(f"{path} can't be read: {reason}.") from None
     pixels: np.ndarray[Any, Any] = np.atleast_3d(np.asarray(wanted))
     if options.bgr:
-        pixels = pixels[:, :, ::-1]
+        pixels = pixels[:, :, [*range(min(pixels.shape[2], 3))[::-1], *range(3, pixels.shape[2])]]
     for name in ("mean", "scale"):
         if len(getattr(options, name)) not in (1, pixels.shape[2]):
             raise InvalidArgumentError(
@@ -162,8 +193,25 @@ def _read_picture(path: Path, info: InputInfo, options: argparse.Namespace) -> n
             )
     if (options.mean, options.scale) != ([0.0], [1.0]) or info.dtype != "uint8":
         mean, scale = (np.array(v, np.float32) for v in (options.mean, options.scale))
-        pixels = ((pixels.astype(np.float32) - mean) * scale).astype(info.dtype)
+        pixels = (pixels.astype(np.float32) - mean) * scale
+        if info.dtype.startswith(("int", "uint")):
+            pixels = np.rint(pixels)
+        pixels = _convert(pixels, info, f"{path} was given with --mean and --scale")
     return (pixels if channels_last else pixels.transpose(2, 0, 1))[None]
+
+
+def _to_8_bits(picture: Any, path: Path) -> Any:
+    """The picture, of 16 bits a pixel the upper ones, which Pillow would cut at 255 instead."""
+    import numpy as np
+    from PIL import Image
+
+    if picture.mode.startswith("I;16"):
+        return Image.fromarray((np.asarray(picture) >> 8).astype(np.uint8))
+    if picture.mode in ("I", "F"):
+        raise InvalidArgumentError(
+            f"{path} has pixels of 32 bits; expected 8 or 16. Give the values as a .npy file."
+        )
+    return picture
 
 
 def read_labels(path: str | None) -> list[str]:

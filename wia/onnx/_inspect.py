@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import wia
 from wia._context import Context
 from wia._dtype import BITS
-from wia._errors import InvalidArgumentError
+from wia._errors import InvalidArgumentError, ResourceExhaustedError
 from wia._tensor import Tensor, allocate
 from wia.catalog import Operation, cost
 from wia.onnx._bodies import Bodies
@@ -30,6 +30,8 @@ __all__ = ["Inspection", "inspect"]
 
 _FREE_SIZE = 1
 """Of a dimension that the model leaves open."""
+_MOST_NODES = 100_000
+"""That are looked at: a loop may ask for any number."""
 
 
 class Inspection(NamedTuple):
@@ -202,8 +204,14 @@ class _Watched(Runtime):
     def __init__(self, placer: Placer, functions: Bodies) -> None:
         super().__init__(placer, functions)
         self.found: dict[str, str] = {}
+        self._count = 0
 
     def _run_node(self, node: Node, scope: Scope) -> None:
+        self._count += 1
+        if self._count > _MOST_NODES:
+            raise ResourceExhaustedError(
+                f"more than {_MOST_NODES} nodes would run, with those of loops and functions"
+            )
         super()._run_node(node, scope)
         if len(self._scopes) == 1:
             self.found.update({name: describe(scope[name]) for name in node.outputs if name})

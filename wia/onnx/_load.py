@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -126,10 +126,14 @@ def _check(onnx: Any, proto: Any, name: str, folder: str) -> None:
     outside = [t for t in _tensors(proto) if t.data_location == onnx.TensorProto.EXTERNAL]
     for tensor in outside:
         _check_place(tensor, name, folder)
+    if proto.ir_version > onnx.IR_VERSION:
+        raise UnsupportedError(
+            f"{name} is of IR version {proto.ir_version}; onnx {onnx.__version__} knows those up "
+            f"to {onnx.IR_VERSION}. Install a newer one: pip install --upgrade onnx."
+        )
     try:
-        with _shapes_declared(proto):
-            # Only by its path the check finds what lies beside the model.
-            onnx.checker.check_model(name if outside else proto, full_check=False)
+        with _shapes_declared(proto), _emptied(outside):
+            onnx.checker.check_model(proto, full_check=False)
     except onnx.checker.ValidationError as error:
         text = str(error).split("==> Context:")[0]
         raise ModelError(f"{name} is no valid model: {' '.join(text.split())}") from None
@@ -152,6 +156,21 @@ def _shapes_declared(proto: Any) -> Iterator[None]:
     finally:
         for kind in bare:
             kind.ClearField("shape")
+
+
+@contextmanager
+def _emptied(tensors: Sequence[Any]) -> Iterator[None]:
+    """Takes tensors for ones without elements: the check would look for their data."""
+    copies = [type(tensor).FromString(tensor.SerializeToString()) for tensor in tensors]
+    for tensor in tensors:
+        tensor.dims[:] = [0]
+        tensor.ClearField("data_location")
+        tensor.ClearField("external_data")
+    try:
+        yield
+    finally:
+        for tensor, copy in zip(tensors, copies, strict=True):
+            tensor.CopyFrom(copy)
 
 
 def _tensors(proto: Any) -> Iterator[Any]:
@@ -190,6 +209,8 @@ def _check_place(tensor: Any, name: str, folder: str) -> None:
         raise ModelError(f"{what} is in another file; give the path of the model instead.")
     entries: Mapping[str, str] = {item.key: item.value for item in tensor.external_data}
     location = entries.get("location", "")
+    if "\0" in location:
+        raise ModelError(f"{what} is in {location!r}, which is no name of a file.")
     path = os.path.realpath(os.path.join(folder, location))
     if not location or os.path.isabs(location) or not path.startswith(folder + os.sep):
         raise ModelError(

@@ -6,16 +6,25 @@ import os
 import weakref
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wia._context import Context
 from wia._device import Device
-from wia._errors import ArgumentTypeError, FailedPreconditionError, InvalidArgumentError
+from wia._errors import (
+    ArgumentTypeError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    WiaError,
+)
 from wia._tensor import Tensor
+from wia.onnx._errors import rename
 from wia.onnx._load import Model, read_model
 from wia.onnx._place import DEVICE, HOST, REFERENCE, SHAPES, Placer
 from wia.onnx._run import NodeRecord, Runtime
 from wia.onnx._values import Value, describe, is_text, take_map, texts
+
+if TYPE_CHECKING:
+    import numpy as np
 
 __all__ = ["InputInfo", "Placement", "Session", "describe_value", "load"]
 
@@ -202,21 +211,29 @@ class Session:
             )
         if value is None or isinstance(value, list | tuple):
             if info.dtype:
-                value = np.asarray(value, object if info.dtype == "string" else info.dtype)
+                value = _to_array(info, value)
             else:
                 free = InputInfo(info.name, "", None)
                 return None if value is None else [self._take(context, free, v) for v in value]
         if isinstance(value, Tensor):
             taken: Value = value.to(context)
         else:
-            array = np.asarray(value)
-            taken = texts(array) if array.dtype.kind in "OSU" else self._placer.put(array)
+            taken = self._take_array(info, value)
         found = "string" if is_text(taken) else getattr(taken, "dtype", np.dtype(object)).name
         if info.dtype and found != info.dtype:
             raise ArgumentTypeError(
                 f"Input {info.name!r} was given as {describe(taken)}; expected {_say(info)}."
             )
         return taken
+
+    def _take_array(self, info: InputInfo, value: Any) -> Value:
+        import numpy as np
+
+        array = np.asarray(value)
+        try:
+            return texts(array) if array.dtype.kind in "OSU" else self._placer.put(array)
+        except WiaError as error:  # a dtype that WIA doesn't have, or no memory
+            raise rename(error, f"Input {info.name!r}") from None
 
 
 def load(source: Any, device: str | Device | None = None, *, strict: bool = False) -> Session:
@@ -239,6 +256,18 @@ def load(source: Any, device: str | Device | None = None, *, strict: bool = Fals
     if isinstance(source, os.PathLike):
         source = os.fspath(source)
     return Session(read_model(source), device, strict)
+
+
+def _to_array(info: InputInfo, value: Any) -> np.ndarray[Any, Any]:
+    """An array of lists of Python's numbers or texts."""
+    import numpy as np
+
+    try:
+        return np.asarray(value, object if info.dtype == "string" else info.dtype)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise InvalidArgumentError(
+            f"Input {info.name!r} can't be made of what was given: {error}; expected {_say(info)}."
+        ) from None
 
 
 def _close(placer: Placer, context: Context) -> None:

@@ -93,6 +93,8 @@ def load_tensor(proto: Any, folder: str = "") -> np.ndarray[Any, Any]:
     if proto.data_location == TensorProto.EXTERNAL and not folder:
         raise ModelError(f"{what} has its data in another file; load the model by its path.")
     check_size(proto.dims, 0.25, what)
+    if proto.data_type not in TensorProto.DataType.values() or not proto.data_type:
+        raise ModelError(f"{what} is of the type {proto.data_type}, which onnx doesn't know.")
     try:
         array = numpy_helper.to_array(proto, folder)
     except (ValueError, TypeError, KeyError, OSError, AttributeError, OverflowError) as error:
