@@ -123,6 +123,10 @@ wia_status_t wia__infer(const wia__op_t *op, const wia_shape_t *inputs, uint32_t
 wia_status_t wia__run(const char *function, wia_context_t *context, const wia__op_t *op,
                       const wia_tensor_t *operands, const void *config, wia_stream_t *stream);
 
+/* The same without a config, by a number that is one. Exported for the bridge. */
+WIA_API wia_status_t wia__run_op(const char *function, wia_context_t *context, wia_op_t op,
+                                 const wia_tensor_t *operands, wia_stream_t *stream);
+
 /* The same for an operation whose inputs are a list, between wia__enter and wia__exit. */
 wia_status_t wia__run_list(wia_context_t *context, const wia__op_t *op, const wia_tensor_t *inputs,
                            uint32_t input_count, const wia_tensor_t *outputs, const void *config,

@@ -307,3 +307,8 @@ wia_status_t wia__run(const char *function, wia_context_t *context, const wia__o
   self->function = outer;
   return status;
 }
+
+WIA_API wia_status_t wia__run_op(const char *function, wia_context_t *context, wia_op_t op,
+                                 const wia_tensor_t *operands, wia_stream_t *stream) {
+  return wia__run(function, context, wia__get_op(op), operands, NULL, stream);
+}

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from wia._call import start as _start_calls
 from wia._context import Context
 from wia._custom import Op, op
 from wia._custom_define import TensorSpec
@@ -64,6 +65,8 @@ from wia._tape import Tape, grad
 from wia._tensor import Tensor
 from wia._validation import Finding, clear_findings, leak_report, validation_report
 from wia._version import __version__
+
+_start_calls(Context, Tensor, Stream, Plan)
 
 __all__ = [
     "AbortedError",

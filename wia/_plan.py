@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from wia._attributes import find_operation, pack_attributes
+from wia._call import quick_plan
 from wia._errors import InvalidArgumentError, check, raise_last_error
 from wia._native import NULL, ffi, lib, new_struct, text
 from wia._resource import Resource, destroyer
@@ -40,11 +41,13 @@ class Plan(Resource):
         "_left_out",
         "_operand_count",
         "_outputs_left_out",
+        "_scalar_count",
         "_scalars",
         "_values",
         "op",
     )
     _destroy = destroyer("plan")
+    _scalar_count: int | None
 
     def __init__(
         self,
@@ -78,6 +81,8 @@ class Plan(Resource):
         # A plan of the library has all operands of the catalog; here short lists are filled up.
         self._left_out: tuple[None, ...] = (None,) * (entry.most - len(inputs))
         self._outputs_left_out: tuple[None, ...] = (None,) * (len(entry.outputs) - len(outputs))
+        if self._left_out or self._outputs_left_out:
+            self._scalar_count = None  # so that __call__ fills the operands up
 
     def _start(
         self,
@@ -95,7 +100,9 @@ class Plan(Resource):
         self._outputs_left_out = ()
         self._scalars = scalars
         self._values = _pack(scalars)
+        self._scalar_count = len(scalars)
 
+    @quick_plan
     def __call__(
         self, *operands: Tensor | None, stream: Stream | None = None, **scalars: float
     ) -> None:

@@ -4,6 +4,9 @@
 
 #include "bridge.h"
 
+PyObject *wia__wrap_operation(PyObject *module, PyObject *arguments);
+PyObject *wia__wrap_plan(PyObject *module, PyObject *function);
+PyObject *wia__set_call_classes(PyObject *module, PyObject *arguments);
 PyMODINIT_FUNC wia__init_bridge(void); /* of cffi; build_bridge.py gives it that name */
 
 /* The functions that Python drivers are called through are one set in a process, and so are the objects
@@ -33,6 +36,13 @@ static PyObject *check_interpreter(PyObject *self, PyObject *unused) {
 static PyMethodDef functions[] = {
     {"check_interpreter", check_interpreter, METH_NOARGS,
      "Raises ImportError unless the library can be used in this interpreter."},
+    /* of call.c */
+    {"wrap_operation", wia__wrap_operation, METH_VARARGS,
+     "A method that runs an operation, in front of a function: (function, name, number, required "
+     "inputs, inputs)."},
+    {"wrap_plan", wia__wrap_plan, METH_O, "The same for calls of a plan."},
+    {"set_call_classes", wia__set_call_classes, METH_VARARGS,
+     "Tells what those look at: classes, their handles' types, tapes, what raises the last error."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -30,6 +30,7 @@ from wia._arguments import (
     need_out,
     refuse_both,
 )
+from wia._call import quick
 from wia._errors import raise_last_error
 from wia._native import NULL, lib
 from wia._tape import record, tapes
@@ -78,7 +79,7 @@ def make(operations: tuple[Operation, ...]) -> str:
 
 
 def _method(operation: Operation) -> str:
-    lines = [_signature(operation), _docstring(operation)]
+    lines = [*_decorator(operation), _signature(operation), _docstring(operation)]
     lines += _configuration(operation)
     names = [operand.name for operand in operation.inputs]
     handles = [f"{operand.name}._handle" for operand in operation.inputs if not operand.optional]
@@ -131,6 +132,20 @@ def _method(operation: Operation) -> str:
         _result(operation),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _decorator(operation: Operation) -> list[str]:
+    """The short way, for calls that leave everything out that they can."""
+    if operation.variadic or operation.count or len(operation.outputs) > 1:
+        return []
+    if any(not _differs(item) for item in _listed(operation)):
+        return []
+    inputs = len(operation.inputs)
+    return [f"    @quick({operation.number}, {operation.required}, {inputs})"]
+
+
+def _listed(operation: Operation) -> list[Attribute | Option | Scalar]:
+    return [*operation.attributes, *operation.options, *operation.scalars]
 
 
 def _record(operation: Operation, inputs: str) -> list[str]:
@@ -284,9 +299,7 @@ def _configuration(operation: Operation) -> list[str]:
     """Statements that make ``config`` and ``attributes`` when an argument is not its default."""
     if not operation.fields and not operation.attributes:
         return []
-    listed: list[Attribute | Scalar] = [*operation.attributes, *operation.options]
-    listed += operation.scalars
-    conditions = [_differs(item) for item in listed]
+    conditions = [_differs(item) for item in _listed(operation)]
     always = "" in conditions
     lines = ["        config = NULL"] if operation.config and not always else []
     if operation.attributes and not always:
