@@ -3,7 +3,7 @@
 #include "memory.h"
 
 static pthread_rwlock_t map_lock = PTHREAD_RWLOCK_INITIALIZER;
-static wia__allocation_t *root;
+static wia__allocation_t *root, *arenas;
 static wia__allocation_t *forked; /* what the parent had at the fork */
 static uint64_t seed = UINT64_C(0x2545f4914f6cdd1d);
 
@@ -88,30 +88,63 @@ wia__allocation_t *wia__find_unowned(void) {
   return found;
 }
 
+/* One of a tree that has some of a range, or NULL. */
+static wia__allocation_t *find_overlapping(wia__allocation_t *tree, uint64_t base, uint64_t last) {
+  wia__allocation_t *floor = find_floor(tree, last);
+  return floor && base_of(floor) + (floor->size - 1) >= base ? floor : NULL;
+}
+
+static wia__allocation_t **root_of(const wia__allocation_t *allocation) {
+  return allocation->is_arena ? &arenas : &root;
+}
+
 bool wia__map_insert(wia__allocation_t *allocation) {
   const uint64_t base = base_of(allocation), last = base + (allocation->size - 1);
-  wia__allocation_t *floor = NULL;
+  wia__allocation_t **tree = root_of(allocation);
   pthread_rwlock_wrlock(&map_lock);
-  const bool bad = last < base ||
-                   ((floor = find_floor(root, last)) && base_of(floor) + (floor->size - 1) >= base);
+  const bool bad = last < base || find_overlapping(*tree, base, last);
   if (!bad) {
     wia__allocation_t *below, *above;
     allocation->priority = next_priority();
     allocation->left = allocation->right = NULL;
-    split(root, base, &below, &above);
-    root = merge(merge(below, allocation), above);
+    split(*tree, base, &below, &above);
+    *tree = merge(merge(below, allocation), above);
   }
   pthread_rwlock_unlock(&map_lock);
   return !bad;
 }
 
 void wia__map_remove(wia__allocation_t *allocation) {
-  wia__allocation_t *below, *rest, *self, *above;
+  wia__allocation_t *below, *rest, *self, *above, **tree = root_of(allocation);
   pthread_rwlock_wrlock(&map_lock);
-  split(root, base_of(allocation), &below, &rest);
+  split(*tree, base_of(allocation), &below, &rest);
   split(rest, base_of(allocation) + 1, &self, &above);
-  root = merge(below, above);
+  *tree = merge(below, above);
   pthread_rwlock_unlock(&map_lock);
+}
+
+bool wia__is_mapped(uint64_t address, uint64_t size) {
+  pthread_rwlock_rdlock(&map_lock);
+  const bool found = find_overlapping(root, address, address + (size - 1)) != NULL;
+  pthread_rwlock_unlock(&map_lock);
+  return found;
+}
+
+wia__allocation_t *wia__use_arena(uint64_t address, uint64_t size) {
+  const uint64_t last = size - 1 > UINT64_MAX - address ? UINT64_MAX : address + (size - 1);
+  pthread_rwlock_rdlock(&map_lock);
+  wia__allocation_t *found = find_overlapping(arenas, address, last);
+  if (found && !wia__try_use(found)) found = NULL;
+  pthread_rwlock_unlock(&map_lock);
+  return found;
+}
+
+wia__allocation_t *wia__find_arena(uint64_t address) {
+  pthread_rwlock_rdlock(&map_lock);
+  wia__allocation_t *found = address ? find_floor(arenas, address) : arenas;
+  if (found && address && base_of(found) != address) found = NULL;
+  pthread_rwlock_unlock(&map_lock);
+  return found;
 }
 
 static void visit_tree(const wia__allocation_t *tree,
@@ -143,5 +176,5 @@ void wia__fork_addresses(wia__fork_t stage) {
   if (stage != WIA__FORK_CHILD) return;
   pthread_rwlock_init(&map_lock, NULL); /* readers that are gone count in it */
   if (root) forked = root;
-  root = NULL;
+  root = arenas = NULL;
 }

@@ -30,8 +30,9 @@ typedef struct wia__device_t {
   char name[80];      /* "reference:0" */
   wia_driver_device_info_t info;
   pthread_mutex_t serial;       /* held around every call when WIA_DEVICE_SERIAL */
-  pthread_mutex_t memory_mutex; /* guards counts */
+  pthread_mutex_t memory_mutex; /* guards the next two */
   wia__memory_counts_t counts[WIA_MEMORY_IMPORTED + 1];
+  struct wia__allocator_t *allocator;  /* of the program, with a reference; NULL: the driver's */
   wia__cache_t *cache;                 /* prepared kernels: cache.h */
   struct wia__extension_t *extensions; /* the driver's; NULL until asked for: extension.c */
 } wia__device_t;

@@ -37,6 +37,7 @@ struct wia__piece_t {
 
 struct wia__segment_t {
   wia_operand_t memory;
+  wia__source_t source;
   uint64_t size;
   bool small;
   wia__device_t *device;

@@ -3,9 +3,7 @@
 
 #include <stdlib.h>
 
-#include "log.h"
 #include "memory_pool.h"
-#include "platform.h"
 #include "stream.h"
 #include "validate.h"
 
@@ -36,7 +34,7 @@ static void count_given_back(wia__allocation_t *allocation) {
   pthread_mutex_unlock(&allocation->device->memory_mutex);
 }
 
-static wia__memory_counts_t counts_of(wia__device_t *device, int32_t kind) {
+wia__memory_counts_t wia__memory_counts(wia__device_t *device, int32_t kind) {
   pthread_mutex_lock(&device->memory_mutex);
   const wia__memory_counts_t counts = device->counts[kind];
   pthread_mutex_unlock(&device->memory_mutex);
@@ -54,24 +52,17 @@ static void destroy_allocation(wia__object_t *object) {
   free(allocation);
 }
 
-void wia__give_memory_back(wia__device_t *device, const wia_operand_t *memory, uint64_t size) {
-  wia__lock_device(device);
-  device->table->free(device->handle, memory);
-  wia__unlock_device(device);
-  if (device->flags & WIA_DEVICE_OPAQUE_MEMORY)
-    wia__return_addresses((void *)(uintptr_t)memory->address, size);
-}
-
 static void end_memory(wia__object_t *memory_end) {
   wia__allocation_t *allocation =
       (wia__allocation_t *)((char *)memory_end - offsetof(wia__allocation_t, memory_end));
   if (allocation->piece)
     wia__return_piece(allocation);
   else if (allocation->kind != WIA_MEMORY_IMPORTED)
-    wia__give_memory_back(allocation->device, &allocation->memory, allocation->size);
+    wia__give_memory_back(allocation->device, &allocation->source, &allocation->memory,
+                          allocation->size);
   else if (allocation->release)
     allocation->release(allocation->release_context);
-  count_given_back(allocation);
+  if (!allocation->is_arena) count_given_back(allocation);
   if (allocation->pool) wia__leave_pool(allocation);
   wia__release(&allocation->object);
 }
@@ -86,7 +77,8 @@ bool wia__start_allocation(wia__allocation_t *allocation) {
     pthread_mutex_destroy(&allocation->mark_mutex);
     return false;
   }
-  count_allocated(allocation->device, allocation->kind, allocation->size);
+  if (!allocation->is_arena)
+    count_allocated(allocation->device, allocation->kind, allocation->size);
   if (wia__is_validating() && !allocation->owned) wia__note_birth((uint64_t)(uintptr_t)allocation);
   return true;
 }
@@ -115,125 +107,48 @@ void wia__end_flight(wia__allocation_t *allocation) {
     wia__end_use(allocation);
 }
 
-/* Makes the address invalid; false if it already was. */
-static bool invalidate(wia__allocation_t *allocation) {
+bool wia__invalidate(wia__allocation_t *allocation) {
   if (atomic_exchange(&allocation->freed, 1)) return false;
   wia__map_remove(allocation);
-  count_freed(allocation);
+  if (!allocation->is_arena) count_freed(allocation);
   if (wia__is_validating() && !allocation->owned) wia__note_death((uint64_t)(uintptr_t)allocation);
   return true;
 }
 
 void wia__end_use(wia__allocation_t *allocation) {
   if (atomic_fetch_sub_explicit(&allocation->uses, 1, memory_order_acq_rel) != 1) return;
-  invalidate(allocation);
+  wia__invalidate(allocation);
   wia__release(&allocation->memory_end); /* with the reference that the memory holds */
 }
 
 /* -- allocate ------------------------------------------------------------------------------------ */
 
-static wia_status_t call_driver(wia__device_t *device, int32_t kind, uint64_t size,
-                                uint64_t alignment, wia_operand_t *out_memory) {
-  wia_error_t error;
-  wia__init_error(&error);
-  wia__lock_device(device);
-  const wia_status_t status =
-      device->table->allocate(device->handle, kind, size, alignment, out_memory, &error);
-  wia__unlock_device(device);
-  if (!status) {
-    wia__drop_error(&error);
-    return WIA_STATUS_OK;
-  }
-  const wia__memory_counts_t counts = counts_of(device, kind);
-  return wia__take_error(&error, status, device->driver->name,
-                         "%s can't allocate %llu bytes (%llu bytes in %llu allocations are live)",
-                         device->name, (unsigned long long)size,
-                         (unsigned long long)counts.live_size,
-                         (unsigned long long)counts.live_count);
-}
-
-wia_status_t wia__get_memory(wia__device_t *device, int32_t kind, uint64_t size, uint64_t alignment,
-                             bool urgent, wia_operand_t *out_memory) {
-  wia__thread_t *self = wia__thread();
-  wia__leave(self); /* so that what this thread retired can be given back on the way */
-  wia_status_t status = call_driver(device, kind, size, alignment, out_memory);
-  if (status == WIA_STATUS_RESOURCE_EXHAUSTED &&
-      atomic_load_explicit(&wia__retired_count, memory_order_relaxed)) {
-    wia__collect();
-    status = call_driver(device, kind, size, alignment, out_memory);
-  }
-  if (status == WIA_STATUS_RESOURCE_EXHAUSTED && urgent && wia__trim_pools(device))
-    status = call_driver(device, kind, size, alignment, out_memory);
-  if (wia__logs(WIA__LOG_MEMORY, WIA_LOG_DEBUG))
-    wia__log(WIA__LOG_MEMORY, WIA_LOG_DEBUG, device->driver->name, "%llu bytes on %s: %s",
-             (unsigned long long)size, device->name,
-             status ? wia_get_status_name(status) : "allocated");
-  if (status && urgent) {
-    pthread_mutex_lock(&device->memory_mutex);
-    device->counts[kind].failed_count++;
-    pthread_mutex_unlock(&device->memory_mutex);
-  }
-  wia__rejoin(self);
-  if (status) return status;
-  if (device->flags & WIA_DEVICE_OPAQUE_MEMORY) {
-    out_memory->address = (uint64_t)(uintptr_t)wia__reserve_addresses(size, alignment);
-    if (!out_memory->address) {
-      wia__lock_device(device);
-      device->table->free(device->handle, out_memory);
-      wia__unlock_device(device);
-      return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no address range of %llu bytes is left",
-                       (unsigned long long)size);
-    }
-  }
-  out_memory->layout = NULL;
-  if (out_memory->address && out_memory->address % alignment == 0) return WIA_STATUS_OK;
-  const uint64_t address = out_memory->address;
-  wia__give_memory_back(device, out_memory, size);
-  return wia__fail_with(WIA_STATUS_INTERNAL, device->driver->name, NULL,
-                        "the driver of %s gave out address %#llx, which is not aligned to %llu "
-                        "bytes: a defect of the driver",
-                        device->name, (unsigned long long)address, (unsigned long long)alignment);
-}
-
-wia_status_t wia__check_memory_config(const wia__device_t *device,
-                                      const wia_memory_config_t *config, int32_t *out_kind,
-                                      uint64_t *out_alignment) {
-  wia_memory_config_t ours = {0};
-  const wia_status_t status =
-      wia__read_struct(config, &ours, sizeof ours, sizeof ours, "WIA_MEMORY_CONFIG_INIT");
-  if (status) return status;
-  *out_kind = ours.kind ? ours.kind : WIA_MEMORY_DEVICE;
-  if (*out_kind < WIA_MEMORY_DEVICE || *out_kind > WIA_MEMORY_HOST_VISIBLE)
-    return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
-                     "kind is %d; expected WIA_MEMORY_DEVICE, _HOST_PINNED or _HOST_VISIBLE",
-                     (int)*out_kind);
-  if (ours.alignment & (ours.alignment - 1) || ours.alignment > 1u << 30)
-    return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
-                     "alignment is %llu; expected a power of two up to 2^30",
-                     (unsigned long long)ours.alignment);
-  *out_alignment = ours.alignment > device->alignment ? ours.alignment : device->alignment;
-  return WIA_STATUS_OK;
-}
-
-static wia_status_t refuse_overlapping(const wia__device_t *device, uint64_t address,
-                                       uint64_t size) {
-  return wia__fail_with(WIA_STATUS_INTERNAL, device->driver->name, NULL,
-                        "the driver of %s gave out %#llx with %llu bytes, which overlaps memory "
-                        "that is in use: a defect of the driver",
-                        device->name, (unsigned long long)address, (unsigned long long)size);
+wia_status_t wia__refuse_overlapping(const wia__device_t *device, const wia__source_t *source,
+                                     uint64_t address, uint64_t size) {
+  const char *whose = source->allocator ? source->allocator->name : "the driver";
+  const wia_status_t status = wia__fail_with(
+      WIA_STATUS_INTERNAL, device->driver->name, NULL,
+      "%s of %s gave out %#llx with %llu bytes, which overlaps memory that is in use: a defect of it",
+      whose, device->name, (unsigned long long)address, (unsigned long long)size);
+  wia__drop_source(source);
+  return status;
 }
 
 wia_status_t wia__allocate(wia__device_t *device, uint64_t size, const wia_memory_config_t *config,
                            bool owned, wia__allocation_t **out_allocation) {
-  return wia__allocate_in(device, NULL, size, config, NULL, owned, out_allocation);
+  const wia__demand_t demand = {0};
+  return wia__allocate_in(device, &demand, size, config, owned, out_allocation);
 }
 
-wia_status_t wia__allocate_in(wia__device_t *device, wia__memory_pool_t *pool, uint64_t size,
-                              const wia_memory_config_t *config, wia__queue_t *queue, bool owned,
+wia_status_t wia__allocate_in(wia__device_t *device, const wia__demand_t *demand, uint64_t size,
+                              const wia_memory_config_t *config, bool owned,
                               wia__allocation_t **out_allocation) {
-  int32_t kind;
-  uint64_t alignment;
-  wia_status_t status = wia__check_memory_config(device, config, &kind, &alignment);
+  wia_memory_request_t request = {.struct_size = sizeof request,
+                                  .device_id = device->id,
+                                  .size = size,
+                                  .stream = demand->stream};
+  wia_status_t status =
+      wia__check_memory_config(device, config, &request.kind, &request.alignment);
   if (status) return status;
   if (size > INT64_MAX)
     return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "%llu bytes are more than any device has",
@@ -242,20 +157,21 @@ wia_status_t wia__allocate_in(wia__device_t *device, wia__memory_pool_t *pool, u
   if (!allocation) return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no host memory is left");
   allocation->device = device;
   allocation->size = size;
-  allocation->kind = kind;
+  allocation->kind = request.kind;
   allocation->owned = owned;
-  if (pool)
-    status = wia__get_from_pool(pool, allocation, alignment, queue);
+  if (demand->pool)
+    status = wia__get_from_pool(demand->pool, allocation, &request, demand->queue);
   else
-    status = wia__get_memory(device, kind, size, alignment, true, &allocation->memory);
+    status =
+        wia__get_memory(device, NULL, &request, true, &allocation->source, &allocation->memory);
   if (status) {
     free(allocation);
     return status;
   }
   if (!wia__start_allocation(allocation)) { /* the memory is somebody's: it is not given back */
-    const uint64_t address = allocation->memory.address;
+    status = wia__refuse_overlapping(device, &allocation->source, allocation->memory.address, size);
     free(allocation);
-    return refuse_overlapping(device, address, size);
+    return status;
   }
   *out_allocation = allocation;
   return WIA_STATUS_OK;
@@ -329,7 +245,7 @@ static wia_status_t free_memory(void *ptr, wia_stream_t *stream) {
     const wia_status_t status = wia__note_use(allocation, queue);
     if (status) return status;
   }
-  if (!invalidate(allocation))
+  if (!wia__invalidate(allocation))
     return wia__fail(WIA_STATUS_INVALID_ARGUMENT, "%p was freed by another thread", ptr);
   wia__end_use(allocation);
   return WIA_STATUS_OK;
@@ -343,7 +259,10 @@ WIA_API wia_status_t wia_free_async(void *ptr, wia_stream_t *stream) {
 
 void wia__free_memory(void) {
   for (wia__allocation_t *allocation; (allocation = wia__find_unowned());) {
-    if (invalidate(allocation)) wia__end_use(allocation);
+    if (wia__invalidate(allocation)) wia__end_use(allocation);
+  }
+  for (wia__allocation_t *arena; (arena = wia__find_arena(0));) {
+    if (wia__invalidate(arena)) wia__end_use(arena);
   }
 }
 
@@ -427,7 +346,7 @@ static wia_status_t get_memory_info(int32_t device_id, int32_t kind, wia_memory_
   wia_memory_kind_info_t told = {0};
   status = ask_driver(device, kind, &told);
   if (status) return status;
-  const wia__memory_counts_t counts = counts_of(device, kind);
+  const wia__memory_counts_t counts = wia__memory_counts(device, kind);
   const wia_memory_info_t info = {.kind = kind,
                                   .total_size = told.total_size,
                                   .free_size = told.free_size,

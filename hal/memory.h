@@ -2,8 +2,7 @@
 #ifndef WIA__MEMORY_H
 #define WIA__MEMORY_H
 
-#include "device.h"
-#include "object.h"
+#include "source.h"
 
 typedef struct wia__queue_t wia__queue_t;             /* stream.h */
 typedef struct wia__memory_pool_t wia__memory_pool_t; /* memory_pool.h */
@@ -22,7 +21,7 @@ bool wia__is_captured(const wia__mark_t *mark);
 /* The struct lives as long as it has references, the memory as long as it has uses: its owner, views
  * of it and work in flight. Tensors that borrow hold a reference and no use. Memory of a pool doesn't
  * wait for work in flight: it goes back with its marks, and the pool sees to what may have it next. */
-typedef struct wia__allocation_t {
+struct wia__allocation_t {
   wia__object_t object;
   wia__object_t memory_end; /* retired when the last use goes: gives the memory back */
   _Atomic uint32_t uses;
@@ -33,6 +32,8 @@ typedef struct wia__allocation_t {
   int32_t kind;
   uint32_t owned;               /* 1: by a tensor, so wia_free() refuses it */
   uint32_t read_only;           /* 1: imported so */
+  uint32_t is_arena;            /* 1: for parts of it: in a map of its own, and not counted */
+  wia__source_t source;         /* of memory that is not a pool's or imported */
   wia__memory_pool_t *pool;     /* whose quota it counts in, with a reference; NULL: none's */
   struct wia__piece_t *piece;   /* of the pool's heap; NULL: the driver's own allocation */
   struct wia__shadow_t *shadow; /* of the layer validate, under its mutex; NULL: none yet */
@@ -44,25 +45,28 @@ typedef struct wia__allocation_t {
   uint32_t mark_capacity;
   pthread_mutex_t mark_mutex;
   wia__mark_t *marks;
-} wia__allocation_t;
+};
 
 /* size is above 0. Gives a reference and a use to the caller. */
 wia_status_t wia__allocate(wia__device_t *device, uint64_t size, const wia_memory_config_t *config,
                            bool owned, wia__allocation_t **out_allocation);
 
-/* The same from a pool, for use in a queue; either may be NULL, and the caller has references to them. */
-wia_status_t wia__allocate_in(wia__device_t *device, wia__memory_pool_t *pool, uint64_t size,
-                              const wia_memory_config_t *config, wia__queue_t *queue, bool owned,
+/* Whose pool memory is from and which stream is to use it; each may be NULL, and the caller has references
+ * to the first two. */
+typedef struct wia__demand_t {
+  wia__memory_pool_t *pool;
+  wia__queue_t *queue;
+  wia_stream_t *stream; /* the queue's handle, for allocators to know it by */
+} wia__demand_t;
+wia_status_t wia__allocate_in(wia__device_t *device, const wia__demand_t *demand, uint64_t size,
+                              const wia_memory_config_t *config, bool owned,
                               wia__allocation_t **out_allocation);
 
-/* Memory from the driver: no allocation yet. Outside the epoch. urgent: when there is none, the device's
- * pools give back what they keep. */
-wia_status_t wia__get_memory(wia__device_t *device, int32_t kind, uint64_t size, uint64_t alignment,
-                             bool urgent, wia_operand_t *out_memory);
-void wia__give_memory_back(wia__device_t *device, const wia_operand_t *memory, uint64_t size);
-wia_status_t wia__check_memory_config(const wia__device_t *device,
-                                      const wia_memory_config_t *config, int32_t *out_kind,
-                                      uint64_t *out_alignment);
+/* The error for memory that was given out twice. It is not given back, but its source let go of. */
+wia_status_t wia__refuse_overlapping(const wia__device_t *device, const wia__source_t *source,
+                                     uint64_t address, uint64_t size);
+
+wia__memory_counts_t wia__memory_counts(wia__device_t *device, int32_t kind);
 
 /* Puts a zeroed struct that has its device, memory, size and kind into use, with a reference and a use
  * for the caller. False, and nothing happened: the range overlaps a live allocation or overflows. */
@@ -86,6 +90,9 @@ static inline wia_status_t wia__check_writable(const wia__allocation_t *allocati
 /* False when the memory is already on its way back. */
 bool wia__try_use(wia__allocation_t *allocation);
 void wia__end_use(wia__allocation_t *allocation);
+
+/* Makes the address invalid; false if it already was. */
+bool wia__invalidate(wia__allocation_t *allocation);
 
 /* For queued work, from before it is marked until it has ended. False: the memory was freed. Memory of
  * a pool gives a reference, and any other a use, which keeps it until then. */
@@ -122,9 +129,16 @@ wia_status_t wia__await_end(const wia__mark_t *mark);
  * failed, *out_waited false. At most WIA_MAX_OPERANDS of them. */
 wia_status_t wia__settle(wia__allocation_t *const *allocations, uint32_t count, bool *out_waited);
 
-/* The map of addresses (address.c). Inserting is false if the range overlaps another or overflows. */
+/* The maps of addresses, one of them of arenas (address.c). Inserting is false if the range overlaps another
+ * or overflows. */
 bool wia__map_insert(wia__allocation_t *allocation);
 void wia__map_remove(wia__allocation_t *allocation);
+/* Whether some of a range is in a live allocation. */
+bool wia__is_mapped(uint64_t address, uint64_t size);
+/* The arena that some of a range is in, with a use, or NULL. */
+wia__allocation_t *wia__use_arena(uint64_t address, uint64_t size);
+/* The arena that starts there, 0: any; or NULL. Good until wia__exit. */
+wia__allocation_t *wia__find_arena(uint64_t address);
 /* Calls visit for each live one, under a lock that it must not need. */
 void wia__each_allocation(void (*visit)(void *context, const wia__allocation_t *allocation),
                           void *context);

@@ -20,7 +20,7 @@ static uint64_t release_segments(wia__segment_t *segments) {
     next = segments->next;
     size += segments->size;
     wia__unpoison(segments->device, segments->memory.address, segments->size);
-    wia__give_memory_back(segments->device, &segments->memory, segments->size);
+    wia__give_memory_back(segments->device, &segments->source, &segments->memory, segments->size);
     free(segments);
   }
   return size;
@@ -43,6 +43,15 @@ uint64_t wia__trim_pool(wia__memory_pool_t *pool, uint64_t keep) {
   wia__segment_t *segments = shrink(pool, keep);
   wia__unlock_pool(pool);
   return release_segments(segments);
+}
+
+void wia__set_pool_allocator(wia__memory_pool_t *pool, wia__allocator_t *allocator) {
+  wia__lock_pool(pool);
+  wia__allocator_t *former = pool->allocator;
+  pool->allocator = allocator;
+  wia__unlock_pool(pool);
+  if (former) wia__release(&former->object);
+  wia__trim_pool(pool, 0);
 }
 
 uint64_t wia__trim_pools(const wia__device_t *device) {
@@ -107,6 +116,7 @@ static void destroy_pool(wia__object_t *object) {
     pools = pool->next;
   if (pool->next) pool->next->previous = pool->previous;
   pthread_mutex_unlock(&pools_mutex);
+  if (pool->allocator) wia__release(&pool->allocator->object);
   free(pool->heap.spare);
   pthread_mutex_destroy(&pool->mutex);
   free(pool);
@@ -254,6 +264,18 @@ static wia_status_t refuse(wia__memory_pool_t *pool, uint64_t size, wia_status_t
 
 /* -- allocate ------------------------------------------------------------------------------------ */
 
+static wia_status_t get_memory(wia__memory_pool_t *pool, const wia_memory_request_t *request,
+                               bool urgent, wia__source_t *out_source, wia_operand_t *out_memory) {
+  wia__lock_pool(pool);
+  wia__allocator_t *allocator = pool->allocator;
+  if (allocator) wia__retain(&allocator->object);
+  wia__unlock_pool(pool);
+  const wia_status_t status =
+      wia__get_memory(pool->device, allocator, request, urgent, out_source, out_memory);
+  if (allocator) wia__release(&allocator->object);
+  return status;
+}
+
 /* A piece from a new segment of that size, rounded by the caller. NULL, with *out_status OK when it is
  * the limit that is in the way, else the driver's error. */
 static wia__piece_t *grow_by(wia__memory_pool_t *pool, uint64_t segment_size, uint64_t size,
@@ -266,11 +288,15 @@ static wia__piece_t *grow_by(wia__memory_pool_t *pool, uint64_t segment_size, ui
     unreserve(pool, segment_size);
     return NULL;
   }
+  const wia_memory_request_t request = {.struct_size = sizeof request,
+                                        .device_id = pool->device->id,
+                                        .kind = WIA_MEMORY_DEVICE,
+                                        .size = segment_size,
+                                        .alignment = alignment};
   segment->device = pool->device;
   segment->size = segment_size;
   segment->small = size <= WIA__HEAP_SMALL;
-  *out_status = wia__get_memory(pool->device, WIA_MEMORY_DEVICE, segment_size, alignment, urgent,
-                                &segment->memory);
+  *out_status = get_memory(pool, &request, urgent, &segment->source, &segment->memory);
   wia__piece_t *piece = NULL;
   if (!*out_status) {
     wia__lock_pool(pool);
@@ -280,7 +306,7 @@ static wia__piece_t *grow_by(wia__memory_pool_t *pool, uint64_t segment_size, ui
     wia__unlock_pool(pool);
     if (piece) return piece;
     *out_status = wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no host memory is left");
-    wia__give_memory_back(pool->device, &segment->memory, segment_size);
+    wia__give_memory_back(pool->device, &segment->source, &segment->memory, segment_size);
   }
   free(segment);
   unreserve(pool, segment_size);
@@ -383,20 +409,20 @@ static wia_status_t find_piece(wia__memory_pool_t *pool, uint64_t size, uint64_t
 
 /* Of a kind or in a mode without a pool: the driver's own allocation, within the limit. */
 static wia_status_t get_alone(wia__memory_pool_t *pool, wia__allocation_t *allocation,
-                              uint64_t alignment) {
+                              const wia_memory_request_t *request) {
   const uint64_t size = allocation->size;
   if (!reserve(pool, size)) {
     wia__trim_pool(pool, 0);
     if (!reserve(pool, size)) return refuse(pool, size, WIA_STATUS_OK);
   }
   const wia_status_t status =
-      wia__get_memory(pool->device, allocation->kind, size, alignment, true, &allocation->memory);
+      get_memory(pool, request, true, &allocation->source, &allocation->memory);
   if (status) unreserve(pool, size);
   return status;
 }
 
 wia_status_t wia__get_from_pool(wia__memory_pool_t *pool, wia__allocation_t *allocation,
-                                uint64_t alignment, wia__queue_t *queue) {
+                                const wia_memory_request_t *request, wia__queue_t *queue) {
   wia__thread_t *self = wia__thread();
   wia__piece_t *piece = NULL;
   wia_status_t status;
@@ -406,8 +432,9 @@ wia_status_t wia__get_from_pool(wia__memory_pool_t *pool, wia__allocation_t *all
   uint64_t size = allocation->size;
   wia__leave(self);
   if (off || allocation->kind != WIA_MEMORY_DEVICE) {
-    status = get_alone(pool, allocation, alignment);
+    status = get_alone(pool, allocation, request);
   } else {
+    uint64_t alignment = request->alignment;
     if (alignment < WIA__HEAP_GRANULE) alignment = WIA__HEAP_GRANULE;
     status = find_piece(pool, wia__heap_round(size), alignment, queue, &piece);
   }

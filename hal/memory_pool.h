@@ -10,6 +10,7 @@ struct wia__memory_pool_t {
   pthread_mutex_t mutex; /* guards all below; no driver is called and nothing waited for under it */
   wia__heap_t heap;
   bool off, closed;
+  wia__allocator_t *allocator; /* of the program, with a reference; NULL: the device's, or the driver */
   uint64_t limit, keep;
   uint64_t reserved, peak_reserved, used, peak_used, requested, used_count;
   uint64_t hit_count, miss_count, wait_count, released_count, failed_count;
@@ -33,10 +34,13 @@ void wia__close_pool(wia__memory_pool_t *pool);
 
 /* Memory of the allocation's size and kind: fills its memory, pool, piece and marks. */
 wia_status_t wia__get_from_pool(wia__memory_pool_t *pool, wia__allocation_t *allocation,
-                                uint64_t alignment, wia__queue_t *queue);
+                                const wia_memory_request_t *request, wia__queue_t *queue);
 /* The allocation's end: of its piece, then of its part in the quota. */
 void wia__return_piece(wia__allocation_t *allocation);
 void wia__leave_pool(wia__allocation_t *allocation);
+
+/* Another allocator, NULL: none, for what comes; takes the reference. What is free goes back. */
+void wia__set_pool_allocator(wia__memory_pool_t *pool, wia__allocator_t *allocator);
 
 /* Gives free segments back until at most keep bytes are free. The bytes that went. */
 uint64_t wia__trim_pool(wia__memory_pool_t *pool, uint64_t keep);

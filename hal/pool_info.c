@@ -197,7 +197,8 @@ wia_status_t wia__allocate_for(wia__context_t *context, uint64_t size,
   if (!size) return WIA_STATUS_OK;
   wia__retain(&pool->object);
   if (queue) wia__retain_queue(queue);
-  status = wia__allocate_in(device, pool, size, config, queue, owned, out_allocation);
+  const wia__demand_t demand = {pool, queue, (wia_stream_t *)(uintptr_t)stream};
+  status = wia__allocate_in(device, &demand, size, config, owned, out_allocation);
   if (queue) wia__release_queue(queue);
   wia__release(&pool->object);
   return status;

@@ -9,12 +9,15 @@
 
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 
-static void clear_caches(void) {
+/* Kernels that were kept, and allocators of the program. */
+static void clear_devices(void) {
   const wia__slot_t *slot;
   for (int32_t number = 0; (slot = wia__get_slot(number)); number++) {
     for (uint32_t i = 0; i < WIA__MAX_DEVICES; i++) {
-      const wia__device_t *device = atomic_load_explicit(&slot->devices[i], memory_order_acquire);
-      if (device) wia__clear_cache(device->cache);
+      wia__device_t *device = atomic_load_explicit(&slot->devices[i], memory_order_acquire);
+      if (!device) continue;
+      wia__clear_cache(device->cache);
+      wia__replace_allocator(device, NULL);
     }
   }
 }
@@ -36,7 +39,7 @@ static wia_status_t end_all(int64_t timeout_ns) {
   wia__thread_t *self = wia__enter(__func__);
   wia__each_handle(close_handle, NULL);
   wia__free_memory();
-  clear_caches();
+  clear_devices();
   bool gone = wia__await_collection(deadline_ns);
   wia__exit(self);
   gone = wia__await_streams(deadline_ns) && gone;

@@ -19,6 +19,7 @@
 #ifndef WIA_H
 #define WIA_H
 
+#include "wia/allocator.h"
 #include "wia/base.h"
 #include "wia/context.h"
 #include "wia/custom.h"

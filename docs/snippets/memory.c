@@ -12,6 +12,27 @@
     }                                                                                              \
   } while (0)
 
+/* [allocator] */
+typedef struct counts {
+  _Atomic uint32_t allocated, freed;
+} counts_t;
+
+static void *allocate(void *context, const wia_memory_request_t *request) {
+  wia_memory_config_t config = WIA_MEMORY_CONFIG_INIT;
+  void *memory = NULL;
+  config.alignment = request->alignment;
+  if (wia_allocate_arena(&memory, request->size, request->device_id, &config)) return NULL;
+  ((counts_t *)context)->allocated++;
+  return memory;
+}
+
+static void give_back(void *context, void *memory, const wia_memory_request_t *request) {
+  (void)request;
+  wia_free_arena(memory);
+  ((counts_t *)context)->freed++;
+}
+/* [allocator end] */
+
 int main(int argc, char **argv) {
   int32_t device;
   wia_context_t *context;
@@ -64,6 +85,22 @@ int main(int argc, char **argv) {
   /* [pool end] */
   printf("%d bytes in use, %s\n", (int)pool.used_size,
          pool.hit_count > 90 || pool.mode == WIA_MEMORY_POOL_OFF ? "reused" : "not reused");
+
+  /* [set] */
+  counts_t counts = {0};
+  wia_allocator_t allocator = WIA_ALLOCATOR_INIT;
+  allocator.allocate = allocate;
+  allocator.free = give_back;
+  allocator.context = &counts;
+  allocator.name = "a counting allocator";
+  TRY(wia_set_allocator(context, &allocator));
+  TRY(wia_malloc_async(context, 4096, NULL, stream, &block));
+  TRY(wia_fill_memory(block, &one, sizeof(one), 4096, stream));
+  TRY(wia_free_async(block, stream));
+  TRY(wia_synchronize_stream(stream, WIA_TIMEOUT_INFINITE));
+  TRY(wia_trim_memory_pool(context, 0, NULL));
+  /* [set end] */
+  printf("%d allocated, %d freed\n", (int)counts.allocated, (int)counts.freed);
   TRY(wia_destroy_stream(stream));
   TRY(wia_destroy_context(context));
   return 0;

@@ -198,9 +198,29 @@ static void test_log(void) {
   CHECK(passed == 20);
 }
 
+/* memory_pool.c, wia__fork_pools: what the parent's pools keep is not the child's, nor are their locks. */
+static void *kept;
+
+static void import_kept(void) {
+  CHECK_STATUS(wia_import_memory(kept, 64, core_id(CORE_PLAIN), NULL), WIA_STATUS_OK);
+  CHECK_STATUS(wia_free(kept), WIA_STATUS_OK);
+}
+
+static void test_pools(void) {
+  setenv("WIA_MEMORY_POOL", "on", 1);
+  make_all();
+  CHECK_STATUS(wia_malloc_async(context, 1000, NULL, NULL, &kept), WIA_STATUS_OK);
+  CHECK_STATUS(wia_free(kept), WIA_STATUS_OK);
+  CHECK_STATUS(wia_import_memory(kept, 64, core_id(CORE_PLAIN), NULL), WIA_STATUS_ALREADY_EXISTS);
+  CHECK(passes_in_child(import_kept));
+  destroy_all();
+  CHECK_CLEAN();
+}
+
 int main(void) {
   RUN_ALONE(test_with_work_in_flight);
   if (FORKS_AMONG_THREADS) RUN_ALONE(test_among_threads);
   RUN_ALONE(test_log);
+  RUN_ALONE(test_pools);
   return CHECK_DONE();
 }

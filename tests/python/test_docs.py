@@ -45,7 +45,8 @@ PRINTED = {
     '  n2 [shape=box, label="2: add\\nfloat32 [1, 64]"];\n'
     "  n0 -> n1;\n  n1 -> n2;\n}\n\n17.0\n",
     "group.py": "matmul, add, relu 3\n65.0\n",
-    "memory.c": "1 1 5 6\noffset 8 of 16, 16 bytes live\n0 bytes in use, reused\n",
+    "memory.c": "1 1 5 6\noffset 8 of 16, 16 bytes live\n0 bytes in use, reused\n"
+    "1 allocated, 1 freed\n",
     "numba_driver.py": "[2.0, 4.0, 6.0]\n",
     "onnx_model.py": "[[5. 5.]]\n('product', 'rectifier')\n",
     "own_driver.py": "[0.0, 2.0]\n"
