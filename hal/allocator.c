@@ -58,7 +58,8 @@ static const char *find_fault(const wia__device_t *device, const wia_memory_requ
     return "leaves its arena";
   if (!arena && !(device->flags & WIA_DEVICE_HOST_ADDRESSABLE))
     return "is in no arena, and the device has no host addresses";
-  if (!wia__is_pooled(address, request->size) && !wia__is_mapped(address, request->size)) return NULL;
+  if (!wia__is_pooled(address, request->size) && !wia__is_mapped(address, request->size))
+    return NULL;
   *out_taken = true;
   return "is in use already";
 }
@@ -101,8 +102,8 @@ wia_status_t wia__call_allocator(wia__device_t *device, wia__allocator_t *alloca
                                 .kind = request->kind};
   const char *fault = find_fault(device, request, address, source.arena, &taken);
   if (!fault) {
-    *out_memory = source.arena ? wia__operand_at(source.arena, address)
-                               : (wia_operand_t){.address = address};
+    *out_memory =
+        source.arena ? wia__operand_at(source.arena, address) : (wia_operand_t){.address = address};
     *out_source = source;
     return WIA_STATUS_OK;
   }
@@ -110,11 +111,12 @@ wia_status_t wia__call_allocator(wia__device_t *device, wia__allocator_t *alloca
     wia__drop_source(&source);
   else
     wia__return_to_allocator(device, &source, address, request->size);
-  return wia__fail(WIA_STATUS_INTERNAL,
-                   "%s gave %s the address %#llx for %llu bytes aligned to %llu, which %s: a defect "
-                   "of the allocator",
-                   allocator->name, device->name, (unsigned long long)address,
-                   (unsigned long long)request->size, (unsigned long long)request->alignment, fault);
+  return wia__fail(
+      WIA_STATUS_INTERNAL,
+      "%s gave %s the address %#llx for %llu bytes aligned to %llu, which %s: a defect "
+      "of the allocator",
+      allocator->name, device->name, (unsigned long long)address, (unsigned long long)request->size,
+      (unsigned long long)request->alignment, fault);
 }
 
 /* -- setting ------------------------------------------------------------------------------------- */

@@ -7,10 +7,10 @@ static wia_status_t allocate_arena(void **out_ptr, uint64_t size, int32_t device
                                    const wia_memory_config_t *config) {
   if (!out_ptr) return wia__null("out_ptr");
   wia__device_t *device;
-  wia_memory_request_t request = {.struct_size = sizeof request, .device_id = device_id, .size = size};
+  wia_memory_request_t request = {
+      .struct_size = sizeof request, .device_id = device_id, .size = size};
   wia_status_t status = wia__get_device(device_id, &device);
-  if (!status)
-    status = wia__check_memory_config(device, config, &request.kind, &request.alignment);
+  if (!status) status = wia__check_memory_config(device, config, &request.kind, &request.alignment);
   if (!status && size > INT64_MAX)
     status = wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "%llu bytes are more than any device has",
                        (unsigned long long)size);

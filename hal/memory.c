@@ -126,10 +126,11 @@ void wia__end_use(wia__allocation_t *allocation) {
 wia_status_t wia__refuse_overlapping(const wia__device_t *device, const wia__source_t *source,
                                      uint64_t address, uint64_t size) {
   const char *whose = source->allocator ? source->allocator->name : "the driver";
-  const wia_status_t status = wia__fail_with(
-      WIA_STATUS_INTERNAL, device->driver->name, NULL,
-      "%s of %s gave out %#llx with %llu bytes, which overlaps memory that is in use: a defect of it",
-      whose, device->name, (unsigned long long)address, (unsigned long long)size);
+  const wia_status_t status =
+      wia__fail_with(WIA_STATUS_INTERNAL, device->driver->name, NULL,
+                     "%s of %s gave out %#llx with %llu bytes, which overlaps memory that is in "
+                     "use: a defect of it",
+                     whose, device->name, (unsigned long long)address, (unsigned long long)size);
   wia__drop_source(source);
   return status;
 }
@@ -147,8 +148,7 @@ wia_status_t wia__allocate_in(wia__device_t *device, const wia__demand_t *demand
                                   .device_id = device->id,
                                   .size = size,
                                   .stream = demand->stream};
-  wia_status_t status =
-      wia__check_memory_config(device, config, &request.kind, &request.alignment);
+  wia_status_t status = wia__check_memory_config(device, config, &request.kind, &request.alignment);
   if (status) return status;
   if (size > INT64_MAX)
     return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "%llu bytes are more than any device has",

@@ -10,7 +10,8 @@ struct wia__memory_pool_t {
   pthread_mutex_t mutex; /* guards all below; no driver is called and nothing waited for under it */
   wia__heap_t heap;
   bool off, closed;
-  wia__allocator_t *allocator; /* of the program, with a reference; NULL: the device's, or the driver */
+  wia__allocator_t
+      *allocator; /* of the program, with a reference; NULL: the device's, or the driver */
   uint64_t limit, keep;
   uint64_t reserved, peak_reserved, used, peak_used, requested, used_count;
   uint64_t hit_count, miss_count, wait_count, released_count, failed_count;

@@ -22,10 +22,11 @@ typedef struct wia_memory_request_t {
   int32_t device_id;
   int32_t kind; /* WIA_MEMORY_* */
   uint32_t reserved;
-  uint64_t size;        /* bytes, above 0 */
-  uint64_t alignment;   /* bytes, a power of two, at least 64 */
-  wia_stream_t *stream; /* that is to use it first, as the caller gave it; NULL: none in particular, as for
-                           a segment of a pool. NULL when it is freed */
+  uint64_t size;      /* bytes, above 0 */
+  uint64_t alignment; /* bytes, a power of two, at least 64 */
+  wia_stream_t
+      *stream; /* that is to use it first, as the caller gave it; NULL: none in particular, as for
+                  a segment of a pool. NULL when it is freed */
 } wia_memory_request_t;
 
 /* Gives memory that nobody uses, neither the host nor work in flight, or NULL if there is none. On the
@@ -45,9 +46,10 @@ typedef struct wia_allocator_t {
                      WIA_MEMORY_DEVICE */
   wia_allocate_fn_t allocate;
   wia_free_fn_t free;
-  wia_release_fn_t release; /* told when none of the functions will be called again; NULL: nobody is */
-  void *context;            /* handed to all of them */
-  const char *name;         /* for messages; copied; NULL: "allocator" */
+  wia_release_fn_t
+      release;      /* told when none of the functions will be called again; NULL: nobody is */
+  void *context;    /* handed to all of them */
+  const char *name; /* for messages; copied; NULL: "allocator" */
 } wia_allocator_t;
 #define WIA_ALLOCATOR_INIT WIA_INIT(wia_allocator_t)
 

@@ -117,9 +117,8 @@ static void test_each_allocation(void) {
   CHECK_STATUS(wia_free_async(memory, stream), WIA_STATUS_OK);
   wia_tensor_t a = core_tensor(context, 8, 1), b = core_tensor(context, 8, 3), c = NULL;
   CHECK(hook.asked == 3 && hook.last.size == 32 && hook.last.stream == NULL);
-  CHECK_STATUS(
-      wia_allocate_tensor_async(context, (const int64_t[]){8}, 1, WIA_FLOAT32, stream, &c),
-      WIA_STATUS_OK);
+  CHECK_STATUS(wia_allocate_tensor_async(context, (const int64_t[]){8}, 1, WIA_FLOAT32, stream, &c),
+               WIA_STATUS_OK);
   CHECK(hook.last.stream == stream);
   CHECK_STATUS(wia_add(context, a, b, c, stream), WIA_STATUS_OK);
   CHECK(core_has(c, 4, 2));
@@ -129,7 +128,6 @@ static void test_each_allocation(void) {
   CHECK_STATUS(wia_malloc_async(context, 0, NULL, stream, &memory), WIA_STATUS_OK);
   CHECK(memory == NULL && hook.asked == 4); /* nothing is asked for nothing */
   CHECK_STATUS(wia_destroy_stream(stream), WIA_STATUS_OK);
-  core_evict();
   end(&hook);
 }
 
@@ -153,7 +151,6 @@ static void test_work_in_flight(void) {
   core_open_gate();
   CHECK_STATUS(wia_synchronize_stream(stream, WIA_TIMEOUT_INFINITE), WIA_STATUS_OK);
   CHECK_STATUS(wia_destroy_stream(stream), WIA_STATUS_OK);
-  core_evict();
   end(&hook);
 }
 
@@ -226,10 +223,9 @@ static void test_refusals(void) {
   refuse(WIA_STATUS_INTERNAL, "leaves its arena");
   hook.next = (void *)((uintptr_t)arena - 512);
   refuse(WIA_STATUS_INTERNAL, "leaves its arena");
-  CHECK_STATUS(
-      wia_allocate_arena(&elsewhere, 1000,
-                         core_id(device == CORE_OTHER ? CORE_PLAIN : CORE_OTHER), NULL),
-      WIA_STATUS_OK);
+  CHECK_STATUS(wia_allocate_arena(&elsewhere, 1000,
+                                  core_id(device == CORE_OTHER ? CORE_PLAIN : CORE_OTHER), NULL),
+               WIA_STATUS_OK);
   hook.next = elsewhere;
   refuse(WIA_STATUS_INTERNAL, "is in an arena of another device");
   hook.next = (void *)(UINTPTR_MAX - 63);
@@ -284,7 +280,6 @@ static void test_parts(void) {
   CHECK(core.allocations > core.frees);
   CHECK(core_has(b, 4, 0));
   core_destroy(b);
-  core_evict();
   end(&hook);
 }
 
@@ -301,7 +296,6 @@ static void test_host_memory(void) {
   CHECK_STATUS(wia_add(context, a, a, a, NULL), WIA_STATUS_OK);
   CHECK(own[0] == 2 && core_has(a, 2, 2));
   core_destroy(a);
-  core_evict();
   end(&hook);
   core.imports = false;
 }
@@ -395,7 +389,7 @@ static void test_shutdown(void) {
 
 /* -- threads ------------------------------------------------------------------------------------- */
 
-enum { THREADS = 4, ROUNDS = 100 };
+enum { THREADS = 3, ROUNDS = 40 };
 
 static void *use(void *argument) {
   (void)argument;
@@ -419,8 +413,7 @@ static void test_threads(int32_t mode) {
   pthread_t threads[THREADS];
   pool_mode(mode);
   set(&hook);
-  for (uint32_t i = 0; i < THREADS; i++)
-    CHECK(pthread_create(&threads[i], NULL, use, NULL) == 0);
+  for (uint32_t i = 0; i < THREADS; i++) CHECK(pthread_create(&threads[i], NULL, use, NULL) == 0);
   for (uint32_t i = 0; i < ROUNDS / 10; i++) set(&hook);
   for (uint32_t i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
   CHECK_STATUS(wia_set_allocator(context, NULL), WIA_STATUS_OK);

@@ -26,6 +26,7 @@ LIBRARY_STRUCTS = {
     "wia_error_t",
     "wia_gradient_args_t",
     "wia_infer_args_t",
+    "wia_memory_request_t",
     "wia_tensor_layout_t",
 }
 
