@@ -170,6 +170,7 @@ wia_status_t wia__allocate_in(wia__device_t *device, const wia__demand_t *demand
   }
   if (!wia__start_allocation(allocation)) { /* the memory is somebody's: it is not given back */
     status = wia__refuse_overlapping(device, &allocation->source, allocation->memory.address, size);
+    if (allocation->pool) wia__leave_pool(allocation);
     free(allocation);
     return status;
   }

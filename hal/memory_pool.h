@@ -45,6 +45,8 @@ void wia__set_pool_allocator(wia__memory_pool_t *pool, wia__allocator_t *allocat
 
 /* Gives free segments back until at most keep bytes are free. The bytes that went. */
 uint64_t wia__trim_pool(wia__memory_pool_t *pool, uint64_t keep);
+/* Waits for all work that uses free pieces. False: this thread can't, or is interrupted. */
+bool wia__await_pool(wia__memory_pool_t *pool);
 /* Of all pools of a device, all that is free. */
 uint64_t wia__trim_pools(const wia__device_t *device);
 

@@ -68,6 +68,7 @@ static wia_status_t ask(wia__device_t *device, wia__allocator_t *allocator,
                         const wia_memory_request_t *request, bool urgent, wia__source_t *out_source,
                         wia_operand_t *out_memory) {
   wia__thread_t *self = wia__thread();
+  if (self->deferring) urgent = false; /* inside of an allocator: what is kept may be its own */
   *out_source = (wia__source_t){0};
   wia__leave(self); /* so that what this thread retired can be given back on the way */
   wia_status_t status = ask_once(device, allocator, request, out_source, out_memory);
@@ -117,8 +118,7 @@ wia_status_t wia__get_memory(wia__device_t *device, wia__allocator_t *allocator,
 wia_status_t wia__get_driver_memory(wia__device_t *device, const wia_memory_request_t *request,
                                     wia_operand_t *out_memory) {
   wia__source_t source;
-  const bool inside = wia__thread()->deferring; /* of an allocator: who called that gives back */
-  return ask(device, NULL, request, !inside, &source, out_memory);
+  return ask(device, NULL, request, true, &source, out_memory);
 }
 
 void wia__give_memory_back(wia__device_t *device, const wia__source_t *source,

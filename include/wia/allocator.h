@@ -31,8 +31,8 @@ typedef struct wia_memory_request_t {
 
 /* Gives memory that nobody uses, neither the host nor work in flight, or NULL if there is none. On the
  * thread that asks for memory, which holds no lock of the library. It may call the library, but not for
- * memory that would be asked of it again, and free isn't called on the same thread meanwhile. After NULL
- * it may be asked once more, when memory was given back. */
+ * memory that would be asked of it again, and not wait for streams. Until it has returned the thread calls
+ * free only if it trims a pool. After NULL it may be asked once more, when memory was given back. */
 typedef void *(*wia_allocate_fn_t)(void *context, const wia_memory_request_t *request);
 
 /* Takes memory back: once for each, when nothing uses it any more, all work in flight on any stream

@@ -217,7 +217,7 @@ def run(program: Path, tmp_path: Path) -> Run:
 def test_children(run: Run) -> None:
     """A C program may fork while its threads run Python drivers; the parent goes on.
 
-    Guards: before_fork in threads.c; wia__fork_pools in memory_pool.c.
+    Guards: before_fork in threads.c; wia__fork_pools in pool_life.c.
     """
     result = run("test", "fork")
     assert result.returncode == 0, result.stderr
