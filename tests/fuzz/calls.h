@@ -1,4 +1,4 @@
-/* calls.h: what the two halves of fuzz_calls share. */
+/* calls.h: what the parts of fuzz_calls share. */
 #ifndef CALLS_H
 #define CALLS_H
 
@@ -37,6 +37,12 @@ void custom_start(void);
 wia_status_t custom_call(calls_thread_t *t, wia_context_t *context, wia_stream_t *stream,
                          const wia_tensor_t *tensors);
 wia_op_t custom_op(calls_thread_t *t); /* of one input and one output at least; 0: none yet */
+
+/* Sets a context's pool, asks it, or changes its allocator. least_limit: what a limit leaves at least;
+ * above 0 the context is the thread's own, and allocating in it doesn't fail (pools.c). */
+wia_status_t pools_call(calls_thread_t *t, wia_context_t *context, uint64_t least_limit);
+wia_status_t pools_device_call(calls_thread_t *t); /* allocators of devices, arenas */
+void pools_end(void);
 
 /* Threads with objects of their own, whose elements are known at any time. */
 void ordered_run(calls_thread_t *t);

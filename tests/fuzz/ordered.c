@@ -7,6 +7,9 @@
 #include "groups.h"
 
 enum { TENSORS = 6, STREAMS = 3, EVENTS = 3, COUNT = 8, SOURCES = 16 };
+enum {
+  LEAST_LIMIT = 4 << 20
+}; /* a segment, and all tensors that a thread ever has without a pool */
 
 typedef struct stream_t {
   wia_stream_t *handle;
@@ -18,6 +21,7 @@ typedef struct stream_t {
 
 typedef struct tensor_t {
   wia_tensor_t handle;
+  void *memory; /* that it wraps; NULL: its own */
   float values[COUNT];
   uint64_t used[STREAMS];    /* the last work of each stream that touches it */
   uint64_t written[STREAMS]; /* that writes it */
@@ -193,9 +197,41 @@ static void replace_stream(ordered_t *o, uint32_t s) {
   for (uint32_t i = 0; i < STREAMS; i++) o->streams[i].seen[s] = stream->sequence;
 }
 
-static void replace_tensor(ordered_t *o, tensor_t *tensor) {
-  EXPECT(wia_destroy_tensor(tensor->handle)); /* work in flight keeps the memory */
-  make_tensor(o, tensor);
+/* Work in flight keeps the memory, whichever stream frees it. */
+static void end_tensor(ordered_t *o, const tensor_t *tensor) {
+  const bool first = pick(o, 2);
+  wia_stream_t *stream = o->streams[pick(o, STREAMS)].handle;
+  if (first) EXPECT(wia_destroy_tensor(tensor->handle));
+  if (tensor->memory && pick(o, 4))
+    EXPECT(wia_free_async(tensor->memory, stream));
+  else
+    EXPECT(wia_free(tensor->memory));
+  if (!first) EXPECT(wia_destroy_tensor(tensor->handle));
+}
+
+/* Memory that is the stream's at once, whatever others still do with it. */
+static void make_tensor_on(ordered_t *o, uint32_t s, tensor_t *tensor) {
+  const int64_t shape[] = {COUNT};
+  wia_stream_t *stream = o->streams[s].handle;
+  *tensor = (tensor_t){0};
+  if (pick(o, 2)) {
+    EXPECT(wia_allocate_tensor_async(o->context, shape, 1, WIA_FLOAT32, stream, &tensor->handle));
+  } else {
+    EXPECT(wia_malloc_async(o->context, sizeof tensor->values, NULL, stream, &tensor->memory));
+    EXPECT(
+        wia_wrap_tensor(o->context, tensor->memory, shape, NULL, 1, WIA_FLOAT32, &tensor->handle));
+  }
+  write_on(o, s, tensor);
+  o->streams[s].sequence++;
+  note(o, s, tensor, true);
+}
+
+static void replace_tensor(ordered_t *o, uint32_t s, tensor_t *tensor) {
+  end_tensor(o, tensor);
+  if (pick(o, 4))
+    make_tensor_on(o, s, tensor);
+  else
+    make_tensor(o, tensor);
 }
 
 static bool is_large(const tensor_t *tensor) {
@@ -241,10 +277,13 @@ static void step(ordered_t *o) {
       enqueue_function(o, s);
       break;
     case 16:
-      replace_tensor(o, to);
+      replace_tensor(o, s, to);
       break;
     case 17:
       if (pick(o, 4) == 0) replace_stream(o, s);
+      break;
+    case 18:
+      EXPECT(pools_call(o->thread, o->context, LEAST_LIMIT));
       break;
     default:
       EXPECT(wia_get_tensor_info(to->handle,
@@ -285,6 +324,7 @@ void ordered_run(calls_thread_t *t) {
   if (!t->wrong) {
     for (uint32_t i = 0; i < TENSORS; i++) read_now(o, &o->tensors[i]);
   }
+  for (uint32_t i = 0; i < TENSORS; i++) end_tensor(o, &o->tensors[i]);
   synchronize(o);
   for (uint32_t i = 0; i < STREAMS; i++) {
     if (o->streams[i].told != o->streams[i].given)
@@ -292,7 +332,6 @@ void ordered_run(calls_thread_t *t) {
     EXPECT(wia_destroy_stream(o->streams[i].handle));
   }
   for (uint32_t i = 0; i < EVENTS; i++) EXPECT(wia_destroy_event(o->events[i]));
-  for (uint32_t i = 0; i < TENSORS; i++) EXPECT(wia_destroy_tensor(o->tensors[i].handle));
   EXPECT(wia_destroy_plan(o->plan));
   EXPECT(wia_destroy_plan(o->group));
   EXPECT(wia_destroy_context(o->context));
