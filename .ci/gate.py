@@ -318,6 +318,11 @@ def run_benchmarks() -> None:
     )
 
 
+def count_instructions() -> None:
+    """Count the instructions of calls: none takes more than docs/benchmarks/counts.txt says."""
+    print("\n" + run(sys.executable, "benchmarks/counts.py", "--check"), flush=True)
+
+
 STEPS: dict[str, Step] = {
     "lengths": check_lengths,
     "c-format": check_c_format,
@@ -341,6 +346,7 @@ EXTRA: dict[str, Step] = {
     "operation": add_operation,
     "fuzz": fuzz,
     "coverage": coverage,
+    "counts": count_instructions,
     "benchmarks": run_benchmarks,
 }
 LIVE = ("python",)

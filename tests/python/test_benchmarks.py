@@ -15,6 +15,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "benchmarks"))
 
+import counts  # noqa: E402
 from run import PROGRAMS, Results  # noqa: E402
 from samples import Group  # noqa: E402
 from table import SECTIONS, Judge, Measurement, find  # noqa: E402
@@ -98,3 +99,27 @@ def test_samples_are_kept(tmp_path: Path) -> None:
     Results(groups, ["a machine"]).save(path)
     assert json.loads(path.read_text(encoding="utf-8"))
     assert Results.load(path) == Results(groups, ["a machine"])
+
+
+def test_a_call_that_takes_more_instructions_is_told() -> None:
+    """Up to three of a hundred are allowed, and none where a layer is off."""
+    recorded = counts.RECORDED.read_text(encoding="utf-8")
+    same = dict.fromkeys((row.case for row in counts.ROWS), 100.0)
+    table = counts.table(same)
+    assert counts.compare(same, table) == []
+    assert counts.compare(same | {"custom": 103.0}, table) == []
+    (problem,) = counts.compare(same | {"custom": 104.0}, table)
+    assert "custom" in problem
+    assert "takes 104.0 instructions; recorded are 100.0" in problem
+    (problem,) = counts.compare(same | {"trace off": 101.0}, table)
+    assert "a layer that is off must cost nothing" in problem
+    assert len(counts.compare(dict.fromkeys(same, 1e9), recorded)) == len(counts.ROWS)
+
+
+def test_counting_needs_valgrind(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(SystemExit):
+        counts.main([])
+    assert "apt-get install valgrind" in capsys.readouterr().err
