@@ -19,10 +19,12 @@ _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 class MemoryStats(NamedTuple):
     """Statistics of a context's pool, in bytes and numbers; see wia/memory_pool.h.
 
+    `is_pooled` is False where each tensor's memory comes from the driver and goes back to it.
     `used_classes` and `free_classes` map the least size of a class of blocks, the next of which is
     twice that, to the number of blocks in it.
     """
 
+    is_pooled: bool
     limit_size: int
     keep_size: int
     reserved_size: int
@@ -64,8 +66,10 @@ def statistics(context: Context) -> MemoryStats:
     """What the pool has now."""
     info = new_struct("wia_memory_pool_info_t")
     check(lib.wia_get_memory_pool_info(context._handle, info))
-    values = [getattr(info, field) for field in MemoryStats._fields[:-2]]
-    return MemoryStats._make([*values, _classes(info.used_classes), _classes(info.free_classes)])
+    is_pooled = info.mode == lib.WIA_MEMORY_POOL_ON
+    values = [getattr(info, field) for field in MemoryStats._fields[1:-2]]
+    classes = [_classes(info.used_classes), _classes(info.free_classes)]
+    return MemoryStats._make([is_pooled, *values, *classes])
 
 
 def _classes(counts: list[int]) -> dict[int, int]:

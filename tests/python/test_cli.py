@@ -104,7 +104,22 @@ def test_info_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["name"] == "null:0"
     assert found["operations"]["relu"] == ["float32"]
     assert found["memory"]["device"]["total_size"] == found["total_memory_size"] > 0
+    with wia.Context("null") as context:
+        pool = context.memory_stats()
+    assert found["memory_pool"]["keep_size"] == pool.keep_size
     assert found["plan_cache"]["capacity"] == wia.find_device("null").plan_cache().capacity
+
+
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [
+        ("limit=3G,keep=64M", "may have at most 3 GiB of memory, and keeps up to 64 MiB of freed"),
+        ("off", "may have any amount of memory, and keeps none that is freed."),
+    ],
+)
+def test_info_tells_the_settings_of_pools(setting: str, told: str) -> None:
+    result = call("info", "null", environment={"WIA_MEMORY_POOL": setting})
+    assert told in result.stdout
 
 
 def test_info_without_a_name_is_of_the_default_device(capsys: pytest.CaptureFixture[str]) -> None:

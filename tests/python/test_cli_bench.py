@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import threading
 from collections.abc import Callable, Sequence
@@ -25,8 +26,12 @@ def test_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[0] == "reference:0 (reference 0.1.0): medians of 1 round"
     assert lines[2].split() == ["OPERATION", "WAY", "TIME"]
     assert [line[:14].rstrip() for line in lines[3:11]] == ["add of 8"] * 4 + ["matmul of 8x8"] * 4
-    assert [line.split("  ")[0] for line in lines[13:]] == ["4 KiB", "64 KiB", "1 MiB", "16 MiB"]
-    assert all(line.count("GB/s") == 3 and line.count("%") == 2 for line in lines[13:])
+    sizes = ["4 KiB", "64 KiB", "1 MiB", "16 MiB"]
+    assert [line.split("  ")[0] for line in lines[13:17]] == sizes
+    assert all(line.count("GB/s") == 3 and line.count("%") == 2 for line in lines[13:17])
+    assert lines[18].split("  ")[0] == "ALLOCATION"
+    assert [line.split("  ")[0] for line in lines[19:]] == sizes
+    assert all(len(re.findall(r"[0-9.]+ [num]?s", line)) == 3 for line in lines[19:])
     assert shown.err == ""
 
 
@@ -42,6 +47,10 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     for copy in found["copies"]:
         ratio = copy["host_to_device_gb_per_s"] / copy["memcpy_gb_per_s"]
         assert copy["host_to_device_ratio"] == pytest.approx(ratio)
+    ways = ["pool", "pool on a stream", "driver"]
+    assert [row["way"] for row in found["allocations"]] == ways * 4
+    assert [row["size"] for row in found["allocations"][::3]] == [4096, 65536, 1048576, 16777216]
+    assert all(row["time_ns"] > 0 for row in found["allocations"])
     assert "matmul" in found["missing"]["matmul"]
 
 

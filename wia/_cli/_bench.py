@@ -1,4 +1,4 @@
-"""`wia bench`: what calls and copies of a device cost."""
+"""`wia bench`: what calls, copies and allocations of a device cost."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ SIZES = (4 << 10, 64 << 10, 1 << 20, 16 << 20)
 CALLS = {"add": (8,), "matmul": (8, 8)}
 WAYS = ("call", "plan", "enqueue", "enqueue and wait")
 COPIES = ("host to device", "device to host", "memcpy")
+ALLOCATIONS = ("pool", "pool on a stream", "driver")
 
 
 class Subject(NamedTuple):
@@ -47,11 +48,12 @@ def add_parser(commands: Commands, debug: argparse.ArgumentParser) -> None:
     parser = commands.add_parser(
         "bench",
         parents=[debug],
-        help="measure what calls and copies of a device cost",
+        help="measure what calls, copies and allocations of a device cost",
         description="Measures small operations from Python, by a call, by a plan and enqueued on a "
-        "stream, and copies between host and device beside memcpy. All of them take turns in each "
-        "round, and the medians over the rounds are shown. Ctrl-C shows those of the rounds so "
-        "far, with exit code 130.",
+        "stream, copies between host and device beside memcpy, and allocating and freeing memory "
+        "of a context's pool beside the driver's. All of them take turns in each round, and the "
+        "medians over the rounds are shown. Ctrl-C shows those of the rounds so far, with exit "
+        "code 130.",
     )
     add_device(parser)
     parser.add_argument(
@@ -83,6 +85,7 @@ def _run(options: argparse.Namespace) -> int:
             _add_calls(subject, context, stream, op, shape)
         for size in SIZES:
             _add_copies(subject, context, size)
+            _add_allocations(subject, context, stream, size)
         with _progress(options.rounds) as step:
             times, rounds = interleave(subject.turns, options.rounds, step)
         stream.synchronize()
@@ -154,6 +157,31 @@ def _add_copies(subject: Subject, context: Context, size: int) -> None:
     subject.turns.update({f"{name} {size}": turn for name, turn in turns.items()})
 
 
+def _add_allocations(subject: Subject, context: Context, stream: wia.Stream, size: int) -> None:
+    """Memory allocated and freed: of the pool, the same in a stream's order, of the driver."""
+    handle, device_id = context._handle, context.device.id
+    out: Any = ffi.new("void **")
+
+    def from_pool(on: Any) -> None:
+        check(lib.wia_malloc_async(handle, size, NULL, on, out))
+        check(lib.wia_free_async(out[0], on))
+
+    def from_driver() -> None:
+        check(lib.wia_malloc(out, size, device_id))
+        check(lib.wia_free(out[0]))
+
+    try:
+        turns: dict[str, Turn] = {
+            "pool": repeated(lambda: from_pool(NULL)),
+            "pool on a stream": repeated(lambda: from_pool(stream._handle), stream.synchronize),
+            "driver": repeated(from_driver),
+        }
+    except wia.WiaError as error:
+        subject.missing[f"allocation of {size_text(size)}"] = str(error)
+        return
+    subject.turns.update({f"allocation, {name} {size}": turn for name, turn in turns.items()})
+
+
 @contextmanager
 def _progress(rounds: int) -> Iterator[Callable[[], object]]:
     """A bar on standard error, if that is a terminal; gives what to call after each round."""
@@ -195,12 +223,19 @@ def _result(device: wia.Device, times: dict[str, float], missing: dict[str, str]
                 "device_to_host_ratio": speeds["device to host"] / speeds["memcpy"],
             }
         )
+    allocations = [
+        {"size": size, "way": way, "time_ns": times[f"allocation, {way} {size}"]}
+        for size in SIZES
+        for way in ALLOCATIONS
+        if f"allocation, {way} {size}" in times
+    ]
     return {
         "version": wia.__version__,
         "device": device.name,
         "driver": f"{device.driver_name} {device.driver_version}",
         "calls": calls,
         "copies": copies,
+        "allocations": allocations,
         "missing": missing,
     }
 
@@ -235,6 +270,16 @@ def _print(result: dict[str, Any]) -> None:
             for copy in result["copies"]
         ]
         print_table(header, rows_of_copies, right=header[1:])
+    if result["allocations"]:
+        print()
+        found = {(row["size"], row["way"]): row["time_ns"] for row in result["allocations"]}
+        rows_of_allocations = [
+            (size_text(size), *(_time_text(found[size, way]) for way in ALLOCATIONS))
+            for size in SIZES
+            if (size, ALLOCATIONS[0]) in found
+        ]
+        ways = [way.upper() for way in ALLOCATIONS]
+        print_table(("ALLOCATION", *ways), rows_of_allocations, right=ways)
     for what, why in result["missing"].items():
         print(f"\nnot measured: {what}: {why}")
 

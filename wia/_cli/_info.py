@@ -16,6 +16,7 @@ from wia._cli._output import (
     size_text,
 )
 from wia._device import MEMORY_KINDS
+from wia._memory_pool import MemoryStats
 
 __all__ = ["add_device", "add_parser", "device_json", "print_device"]
 
@@ -76,9 +77,13 @@ def _run(options: argparse.Namespace) -> int:
     device = wia.find_device(options.device)
     memory = {kind: device.memory(kind) for kind in MEMORY_KINDS}
     cache = device.plan_cache()
+    with wia.Context(device.name) as context:
+        pool = context.memory_stats()
     if options.json:
         kinds = {kind: info._asdict() for kind, info in memory.items()}
-        print_json({**device_json(device), "memory": kinds, "plan_cache": cache._asdict()})
+        limits = {name: getattr(pool, name) for name in ("is_pooled", "limit_size", "keep_size")}
+        caches = {"memory_pool": limits, "plan_cache": cache._asdict()}
+        print_json({**device_json(device), "memory": kinds, **caches})
         return 0
     print_device(device)
     print()
@@ -91,8 +96,16 @@ def _run(options: argparse.Namespace) -> int:
         ],
         right=("TOTAL", "FREE"),
     )
-    print(f"\nUp to {cache.capacity} prepared kernels are kept.")
+    print(f"\n{_pool_text(pool)}")
+    print(f"Up to {cache.capacity} prepared kernels are kept.")
     return 0
+
+
+def _pool_text(pool: MemoryStats) -> str:
+    """What contexts may have of the device, and keep when it is freed."""
+    size = f"at most {size_text(pool.limit_size)}" if pool.limit_size else "any amount"
+    kept = f"keeps up to {size_text(pool.keep_size)} of freed memory" if pool.is_pooled else ""
+    return f"A context may have {size} of memory, and {kept or 'keeps none that is freed'}."
 
 
 def _flags(device: wia.Device) -> list[str]:
