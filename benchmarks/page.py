@@ -10,6 +10,7 @@ from table import ALL, SECTIONS, Finding, Judge, Measurement, Section, find
 PLOTS = {
     "budgets": "How much of each budget is used",
     "copies": "Times of copies to that of memcpy",
+    "allocation": "Times of allocating and freeing to that of malloc and free",
     "threads": "Calls of 8 added elements by the number of threads",
     "python": "Calls from Python beside their peers",
 }

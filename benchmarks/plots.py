@@ -9,7 +9,18 @@ from typing import Any
 
 from page import budgeted, time_text
 from run import Results
-from table import ALL, CALM, DIRECTIONS, NATIVE, SIZES, THREADS, Judge, Measurement, find
+from table import (
+    ALL,
+    ALLOCATIONS,
+    CALM,
+    DIRECTIONS,
+    NATIVE,
+    SIZES,
+    THREADS,
+    Judge,
+    Measurement,
+    find,
+)
 
 COLOURS = ("#2f6690", "#b3402a", "#3b7a57", "#8a5a9e", "#7a7a7a")
 
@@ -72,20 +83,35 @@ def _plain(measurement: Measurement) -> str:
 
 
 def _copies(results: Results) -> Any:
-    drivers = [d for d in ALL if ("memory", d, f"copy {min(SIZES)}") in results.groups]
+    return _by_size(results, "copy", DIRECTIONS, "memcpy")
+
+
+def _allocation(results: Results) -> Any:
+    texts = {way: text.replace("`", "") for way, text in ALLOCATIONS.items()}
+    return _by_size(results, "allocate", texts, "malloc", log=True)
+
+
+def _by_size(
+    results: Results, group: str, ways: dict[str, str], peer: str, *, log: bool = False
+) -> Any:
+    """Times over those of the peer, of each device."""
+    drivers = [d for d in ALL if ("memory", d, f"{group} {min(SIZES)}") in results.groups]
     if not drivers:
         return None
     figure = _figure(9, 2.8)
     panels = figure.subplots(1, len(drivers), sharey=True, squeeze=False)[0]
     for axes, driver in zip(panels, drivers, strict=True):
-        for (way, text), colour in zip(DIRECTIONS.items(), COLOURS, strict=False):
-            ratios = [_ratio(results, "memory", driver, f"copy {s}", way, "memcpy") for s in SIZES]
+        for (way, text), colour in zip(ways.items(), COLOURS, strict=False):
+            ratios = [_ratio(results, "memory", driver, f"{group} {s}", way, peer) for s in SIZES]
             axes.plot(range(len(SIZES)), ratios, marker="o", markersize=3, color=colour, label=text)
         axes.axhline(1, color="black", linewidth=0.8, zorder=0)
         axes.set_title(driver)
         axes.set_xticks(range(len(SIZES)), SIZES.values(), rotation=45)
-        axes.set_ylim(bottom=0)
-    panels[0].set_ylabel("time, memcpy = 1")
+        if log:
+            axes.set_yscale("log")
+        else:
+            axes.set_ylim(bottom=0)
+    panels[0].set_ylabel(f"time, {peer} = 1")
     panels[0].legend(frameon=False)
     return figure
 
@@ -145,6 +171,7 @@ def _by_threads(results: Results, panels: Sequence[tuple[str, str, str, dict[str
 PLOTS: dict[str, Callable[[Results], Any]] = {
     "budgets": _budgets,
     "copies": _copies,
+    "allocation": _allocation,
     "threads": _threads,
     "python": _python,
 }

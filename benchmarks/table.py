@@ -118,6 +118,10 @@ DIRECTIONS = {
     "to host": "device to host",
     "between": "on the device",
 }
+ALLOCATIONS = {
+    "wia_malloc": "`wia_malloc` and `wia_free`",
+    "wia_malloc_async": "`wia_malloc_async` and `wia_free_async`",
+}
 
 
 def _dispatch() -> list[Measurement]:
@@ -194,14 +198,10 @@ def _copies() -> list[Measurement]:
 def _allocation() -> list[Measurement]:
     measured = [
         Measurement(
-            f"`wia_malloc` and `wia_free`, {text}",
-            "memory",
-            f"allocate {size}",
-            "wia_malloc",
-            "malloc",
-            "malloc and free",
+            f"{text}, {size_text}", "memory", f"allocate {size}", way, "malloc", "malloc and free"
         )
-        for size, text in SIZES.items()
+        for way, text in ALLOCATIONS.items()
+        for size, size_text in SIZES.items()
     ]
     empty = "`ctx.empty` of 1 MiB"
     return [*measured, Measurement(empty, "calls", "allocate", "wia", "numpy", "numpy.empty")]
@@ -274,6 +274,7 @@ def _opencl() -> list[Measurement]:
         "done": "enqueue, and wait until it is done",
         "event": "the same, waited for by an event",
         "allocate": "1 MiB allocated and freed",
+        "allocate async": "the same from the pool, on a stream",
     }
     works |= {f"threads {count}": f"{_threads_text(count)} with a stream each" for count in THREADS}
     return [
@@ -311,9 +312,11 @@ SECTIONS = [
     ),
     Section(
         "Allocation",
-        "Memory that is freed at once, and that nobody has touched. Large blocks of malloc are "
-        "mapped and unmapped each time.",
+        "Memory that is freed at once, and that nobody has touched: from the driver, and from the "
+        "pool of a context in a stream's order. Large blocks of malloc are mapped and unmapped "
+        "each time.",
         _allocation(),
+        ["allocation"],
     ),
     Section(
         "Threads",

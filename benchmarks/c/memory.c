@@ -9,6 +9,8 @@ static const uint64_t SIZES[] = {4096, 65536, 1 << 20, 16 << 20, 64 << 20};
 
 typedef struct memory_t {
   int32_t device;
+  wia_context_t *context;
+  wia_stream_t *stream;
   uint64_t size;
   void *device_memory[2];
   char *host_memory[2];
@@ -52,6 +54,15 @@ static void repeat_allocate(void *context, uint32_t count) {
   }
 }
 
+static void repeat_allocate_async(void *context, uint32_t count) {
+  memory_t *memory = context;
+  for (uint32_t i = 0; i < count; i++) {
+    void *address;
+    check(wia_malloc_async(memory->context, memory->size, NULL, memory->stream, &address));
+    check(wia_free_async(address, memory->stream));
+  }
+}
+
 static void repeat_malloc(void *context, uint32_t count) {
   memory_t *memory = context;
   for (uint32_t i = 0; i < count; i++) {
@@ -86,19 +97,24 @@ static void measure_copies(memory_t *memory) {
 static void measure_allocation(memory_t *memory) {
   char group[32];
   const variant_t variants[] = {{"wia_malloc", memory, repeat_allocate, NULL},
+                                {"wia_malloc_async", memory, repeat_allocate_async, NULL},
                                 {"malloc", memory, repeat_malloc, NULL}};
   snprintf(group, sizeof group, "allocate %llu", (unsigned long long)memory->size);
-  measure(group, "", variants, 2);
+  measure(group, "", variants, 3);
 }
 
 int main(int argc, char **argv) {
   memory_t memory;
   require_true(argc == 2, "usage: memory DEVICE");
   REQUIRE(wia_find_device(argv[1], &memory.device));
+  REQUIRE(wia_create_context(&memory.context, memory.device));
+  REQUIRE(wia_create_stream(&memory.stream, memory.context));
   for (uint32_t i = 0; i < sizeof SIZES / sizeof *SIZES; i++) {
     memory.size = SIZES[i];
     measure_copies(&memory);
     measure_allocation(&memory);
   }
+  REQUIRE(wia_destroy_stream(memory.stream));
+  REQUIRE(wia_destroy_context(memory.context));
   return 0;
 }

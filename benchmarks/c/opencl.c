@@ -99,6 +99,16 @@ static void repeat_allocate_wia(void *context, uint32_t count) {
   }
 }
 
+static void repeat_allocate_async(void *context, uint32_t count) {
+  const subject_t *subject = context;
+  for (uint32_t i = 0; i < count; i++) {
+    void *address;
+    check(wia_malloc_async(subject->works[0].context, ALLOCATION, NULL, subject->streams[0],
+                           &address));
+    check(wia_free_async(address, subject->streams[0]));
+  }
+}
+
 static void repeat_allocate_cl(void *context, uint32_t count) {
   const subject_t *subject = context;
   for (uint32_t i = 0; i < count; i++) {
@@ -192,6 +202,7 @@ int main(int argc, char **argv) {
   compare("done", &subject, repeat_done_wia, repeat_done_cl, NULL, NULL);
   compare("event", &subject, repeat_event_wia, repeat_event_cl, NULL, NULL);
   compare("allocate", &subject, repeat_allocate_wia, repeat_allocate_cl, NULL, NULL);
+  compare("allocate async", &subject, repeat_allocate_async, repeat_allocate_cl, NULL, NULL);
   for (uint32_t count = 1; count <= MAX_THREADS; count *= 2) {
     char group[32];
     snprintf(group, sizeof group, "threads %u", (unsigned)count);
