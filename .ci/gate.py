@@ -279,10 +279,12 @@ def layers() -> None:
 
 def onnx_suite() -> None:
     """Run all cases of ONNX's suite for back ends; what doesn't pass is listed in tests/golden."""
+    print()
     for device in ("reference:0", "npu:0"):
         report = BUILD / f"onnx_suite_{device.partition(':')[0]}.tsv"
         options: list[str | Path] = ["--device", device, "--report", report]
-        run(sys.executable, "onnx_suite.py", *options, cwd=ROOT / "tests" / "python")
+        text = run(sys.executable, "onnx_suite.py", *options, cwd=ROOT / "tests" / "python")
+        print(text, end="", flush=True)
 
 
 def trained_models() -> None:

@@ -53,10 +53,12 @@ class Placer:
         self._refused: set[object] = set()
         self._moved: dict[int, tuple[Tensor, Tensor]] = {}
         self._literals: dict[object, Tensor] = {}
+        self._moved_literals: dict[int, tuple[Tensor, Tensor]] = {}
 
     def close(self) -> None:
         """Gives up what was kept, and the context of the reference driver."""
         self._moved.clear()
+        self._moved_literals.clear()
         self._literals.clear()
         if self._own is not None:
             self._own.close()
@@ -74,8 +76,9 @@ class Placer:
         if key not in self._literals:
             if len(self._literals) >= _CACHED:
                 self._literals.clear()
-                self._moved.clear()
-            self._literals[key] = self.keep(self.small.tensor(array))
+                self._moved_literals.clear()
+            made = self.small.tensor(array)
+            self._literals[key], self._moved_literals[id(made)] = made, (made, made)
         return self._literals[key]
 
     def keep(self, tensor: Tensor) -> Tensor:
@@ -91,12 +94,14 @@ class Placer:
         """The tensor, or a copy on the device."""
         if tensor.context is self.device:
             return tensor
-        kept = self._moved.get(id(tensor))
-        if kept is None:
-            return tensor.to(self.device)
-        if kept[1].context is not self.device:
-            self._moved[id(tensor)] = kept = (tensor, tensor.to(self.device))
-        return kept[1]
+        for known in (self._moved, self._moved_literals):
+            kept = known.get(id(tensor))
+            if kept is None:
+                continue
+            if kept[1].context is not self.device:
+                known[id(tensor)] = kept = (tensor, tensor.to(self.device))
+            return kept[1]
+        return tensor.to(self.device)
 
     # -- operations -------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from wia._native import lib
 from wia.onnx._bodies import Bodies
 from wia.onnx._call import Call
 from wia.onnx._errors import ModelError, UnsupportedError, rename
+from wia.onnx._fold import Folded
 from wia.onnx._graph import Graph, Node, Reference
 from wia.onnx._place import HOST, Placer
 from wia.onnx._table import find_lowering
@@ -32,27 +33,33 @@ _HINTS = {
 class Scope:
     """Values by name; those of the graphs around are seen too."""
 
-    __slots__ = ("_outer", "_values")
+    __slots__ = ("_outer", "values")
 
     def __init__(self, outer: Scope | None = None) -> None:
         self._outer = outer
-        self._values: dict[str, Value] = {}
+        self.values: dict[str, Value] = {}
 
     def __getitem__(self, name: str) -> Value:
         scope: Scope | None = self
         while scope is not None:
-            if name in scope._values:
-                return scope._values[name]
+            if name in scope.values:
+                return scope.values[name]
             scope = scope._outer
         raise ModelError(f"There is no value named {name!r} at this place of the graph.")
 
     def __setitem__(self, name: str, value: Value) -> None:
-        self._values[name] = value
+        self.values[name] = value
+
+    def update(self, names: Sequence[str], values: Sequence[Value]) -> None:
+        """Sets the outputs of a node, of which those without a name are left out."""
+        for name, value in zip(names, values, strict=False):
+            if name:
+                self.values[name] = value
 
     def drop(self, names: Sequence[str]) -> None:
         """Forgets values, so that their memory can be used again."""
         for name in names:
-            self._values.pop(name, None)
+            self.values.pop(name, None)
 
 
 @dataclass(slots=True)
@@ -75,6 +82,9 @@ class Runtime:
         self._attributes: list[Mapping[str, Any]] = [{}]
         self._constants: dict[int, dict[str, Value]] = {}
         self._kept: dict[Node, dict[object, Any]] = {}
+        self._folded: dict[int, Folded] = {}
+        self._places: dict[Node, Counter[str]] = {}
+        """Of nodes of the main graph, where they ran when they last did."""
         self._number = 0
         """Of the node of the main graph that runs now, from 1 on."""
 
@@ -132,16 +142,27 @@ class Runtime:
         if len(self._scopes) >= _MAX_DEPTH:
             raise ModelError(f"Graphs and functions are nested more than {_MAX_DEPTH} deep.")
         for name, value in self.constants(graph).items():
-            if name not in scope._values:  # an input with the name overrides the constant
+            if name not in scope.values:  # an input with the name overrides the constant
                 scope[name] = value
+        if id(graph) not in self._folded:
+            self._folded[id(graph)] = Folded(graph, self.placer)
+        folded = self._folded[id(graph)]
         self._scopes.append(scope)
         try:
             for node, last in zip(graph.nodes, graph.last, strict=True):
+                made = folded.find(node)
+                if made is not None:
+                    scope.update(node.outputs, made)
+                    if records is not None:
+                        records.append(NodeRecord(*_name(node), self._places[node]))
+                    scope.drop(last)
+                    continue
                 if records is None:
                     self._run_node(node, scope)
                 else:
                     self._number = len(records) + 1
                     records.append(self._record(node, scope))
+                folded.offer(node, scope.values)
                 scope.drop(last)
             chosen = [True] * len(graph.outputs) if wanted is None else wanted
             outputs = zip(graph.outputs, chosen, strict=False)
@@ -154,12 +175,8 @@ class Runtime:
         start = time.perf_counter()
         self._run_node(node, scope)
         places = Counter(self.placer.places) or Counter({HOST: 1})
-        return NodeRecord(
-            node.name or next(filter(None, node.outputs), ""),
-            node.operator,
-            places,
-            time.perf_counter() - start,
-        )
+        self._places[node] = places
+        return NodeRecord(*_name(node), places, time.perf_counter() - start)
 
     def _run_node(self, node: Node, scope: Scope) -> None:
         inputs = [scope[name] if name else None for name in node.inputs]
@@ -182,9 +199,7 @@ class Runtime:
         finally:
             if in_range:
                 lib.wia_pop_range()
-        for name, value in zip(node.outputs, outputs, strict=False):
-            if name:
-                scope[name] = value
+        scope.update(node.outputs, outputs)
 
     def _compute(self, node: Node, inputs: list[Value]) -> Sequence[Value]:
         attributes = self._resolve(node)
@@ -228,3 +243,8 @@ class Runtime:
             for name, value in node.attributes.items()
             if not (isinstance(value, Reference) and value.name not in outer)
         }
+
+
+def _name(node: Node) -> tuple[str, str]:
+    """The name of a node, that of its output if it has none, and its operator."""
+    return node.name or next(filter(None, node.outputs), ""), node.operator

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 __all__ = ["constant", "constant_of_shape", "shape", "shape_of", "size"]
 
+_FEW = 1024
+"""Elements of a constant that is no weight."""
+
 
 def shape_of(value: Value) -> tuple[int, ...]:
     """The shape of a tensor, of numbers or of strings."""
@@ -26,6 +29,8 @@ def constant(call: Call) -> Result:
         raise ModelError(f"{len(call.attributes)} attributes are given; expected the one value")
     name, value = next(iter(call.attributes.items()))
     if name in ("value", "sparse_value"):
+        if value.dtype != object and value.size > _FEW:
+            return call.put(value)
         return value if value.dtype == object else call.literal(value, value.dtype)
     if name in ("value_string", "value_strings"):
         return texts(value)
