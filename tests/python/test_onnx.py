@@ -102,6 +102,43 @@ def test_tensors_stay_on_the_device() -> None:
     assert np.array_equal(y.numpy(), Y)
 
 
+@pytest.mark.parametrize(("name", "moves"), [("npu:0", 0), ("null:0", 3)])
+def test_values_between_nodes_move_only_to_the_reference_driver(
+    name: str, moves: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """null has Relu alone: both operands of the product go, and what it gives comes back."""
+    m = model(
+        [
+            node("MatMul", ["x", "x"], "p"),
+            node("Relu", ["p"], "r"),
+            node("Relu", ["r"], "y"),
+        ],
+        {"x": [2, 2]},
+        ["y"],
+    )
+    moved: list[str] = []
+    to, numpy = wia.Tensor.to, wia.Tensor.numpy
+
+    def counted(tensor: wia.Tensor, context: wia.Context) -> wia.Tensor:
+        if tensor.context is not context:
+            moved.append("to")
+        return to(tensor, context)
+
+    def read(tensor: wia.Tensor) -> Any:
+        moved.append("numpy")
+        return numpy(tensor)
+
+    with wia.onnx.load(m, device=name) as session:
+        x = session.context.tensor(np.array([[1, 2], [3, -4]], np.float32))
+        monkeypatch.setattr(wia.Tensor, "to", counted)
+        monkeypatch.setattr(wia.Tensor, "numpy", read)
+        y = session.run({"x": x}, keep=True)["y"]
+        assert moved == ["to"] * moves
+        monkeypatch.undo()
+        assert y.device.name == name
+        assert y.numpy().tolist() == [[7, 0], [0, 22]]
+
+
 def test_placement_says_where_nodes_ran() -> None:
     session = wia.onnx.load(two_layers(), device="null:0")
     with pytest.raises(wia.FailedPreconditionError, match="has not run yet"):
