@@ -91,6 +91,8 @@ typedef struct wia__gradient_program_t {
 /* In the order of wia__ops; made by the generator. */
 extern const wia__gradient_program_t wia__gradient_programs[];
 
+enum { WIA__LIST = 0xffff }; /* as an input of a step: all inputs of the operation's list */
+
 enum { WIA__MAX_SLOTS = 128, WIA__LIST_ITEMS = 64 };
 
 typedef struct wia__list_t {

@@ -65,27 +65,69 @@ static wia_shape_t shape_of_value(const wia__gradient_build_t *build, uint32_t v
   return value == UINT32_MAX ? none : wia__shape_of(wia__value_of(build, (int32_t)value)->layout);
 }
 
-/* The outputs that have to be there, and the one that is wanted. */
+/* One output of a node, which becomes the slot of the step. */
+static wia_status_t add_output(wia__gradient_build_t *build, const wia__gradient_step_t *step,
+                               const wia_shape_t *shapes, wia_node_t *node) {
+  uint32_t *outputs = (uint32_t *)node->outputs; /* made by add_outputs() */
+  int32_t value = (int32_t)outputs[step->output];
+  if (outputs[step->output] == UINT32_MAX) {
+    const char *name = build->program->names[step->to];
+    const wia_status_t status = wia__add_value(build, name, &shapes[step->output], NULL, &value);
+    if (status) return status;
+    outputs[step->output] = (uint32_t)value;
+    if (node->output_count <= step->output) node->output_count = step->output + 1u;
+  }
+  build->slots[step->to] = value;
+  return WIA_STATUS_OK;
+}
+
+/* The outputs that have to be there, and the one that is wanted. There is room for all. */
 static wia_status_t add_outputs(wia__gradient_build_t *build, const wia__gradient_step_t *step,
                                 const wia__op_t *op, const wia_shape_t *shapes, wia_node_t *node) {
-  const uint32_t count =
-      step->output + 1u > op->min_output_count ? step->output + 1u : op->min_output_count;
-  uint32_t *outputs = wia__take_gradient(build->made, count * sizeof *outputs);
+  uint32_t *outputs = wia__take_gradient(build->made, op->output_count * sizeof *outputs);
   if (!outputs) return wia__no_gradient_memory();
-  for (uint32_t i = 0; i < count; i++) {
-    outputs[i] = UINT32_MAX;
-    if (i >= op->min_output_count && i != step->output) continue;
-    const char *name = i == step->output ? build->program->names[step->to]
-                                         : op->operand_names[op->max_input_count + i];
+  for (uint32_t i = 0; i < op->output_count; i++) outputs[i] = UINT32_MAX;
+  node->outputs = outputs;
+  node->output_count = op->min_output_count;
+  const wia_status_t status = add_output(build, step, shapes, node);
+  for (uint32_t i = 0; !status && i < op->min_output_count; i++) {
+    if (outputs[i] != UINT32_MAX) continue;
     int32_t value = 0;
-    const wia_status_t status = wia__add_value(build, name, &shapes[i], NULL, &value);
-    if (status) return status;
+    const wia_status_t failed =
+        wia__add_value(build, op->operand_names[op->max_input_count + i], &shapes[i], NULL, &value);
+    if (failed) return failed;
     outputs[i] = (uint32_t)value;
   }
-  node->outputs = outputs;
-  node->output_count = count;
-  build->slots[step->to] = (int32_t)outputs[step->output];
-  return WIA_STATUS_OK;
+  return status;
+}
+
+static size_t attribute_size(const wia_attribute_t *attribute) {
+  return attribute->count *
+         (attribute->type == WIA_ATTRIBUTE_DTYPE ? sizeof(int32_t) : sizeof(int64_t));
+}
+
+static bool is_same(const wia_node_t *a, const wia_node_t *b) {
+  if (a->op != b->op || a->input_count != b->input_count ||
+      a->attribute_count != b->attribute_count)
+    return false;
+  if (a->input_count && memcmp(a->inputs, b->inputs, a->input_count * sizeof *a->inputs) != 0)
+    return false;
+  for (uint32_t i = 0; i < a->attribute_count; i++) {
+    const wia_attribute_t *one = &a->attributes[i], *other = &b->attributes[i];
+    if (strcmp(one->name, other->name) != 0 || one->count != other->count ||
+        (one->count && memcmp(one->data, other->data, attribute_size(one)) != 0))
+      return false;
+  }
+  return true;
+}
+
+/* The node that gives several outputs and was made for another of them; NULL: there is none. */
+static wia_node_t *find_node(const wia__gradient_build_t *build, const wia_node_t *node,
+                             const wia__op_t *op) {
+  wia_node_t *const *nodes = build->made->nodes.items;
+  for (uint32_t i = 0; op->output_count > 1 && i < build->made->nodes.count; i++)
+    if (is_same(nodes[i], node)) return nodes[i];
+  return NULL;
 }
 
 /* Whether the operation would only copy what it gets, for these shapes. */
@@ -110,7 +152,7 @@ static bool is_target(const wia__gradient_build_t *build, uint32_t slot) {
 }
 
 static wia_status_t add_node(wia__gradient_build_t *build, const wia__gradient_step_t *step,
-                             const uint32_t *inputs) {
+                             const uint32_t *inputs, uint32_t input_count) {
   const wia__op_t *op = wia__get_op(step->op);
   wia_node_t *node = wia__take_gradient(build->made, sizeof *node);
   if (!node) return wia__no_gradient_memory();
@@ -118,15 +160,15 @@ static wia_status_t add_node(wia__gradient_build_t *build, const wia__gradient_s
   node->op = step->op;
   node->op_name = op->name;
   node->inputs = inputs;
-  node->input_count = step->input_count;
+  node->input_count = input_count;
   node->source = build->op->name;
   wia_status_t status = fill_attributes(build, step, op, node);
   wia_shape_t given[WIA_MAX_OPERANDS], shapes[WIA_MAX_OPERANDS];
   wia_scalar_t words[WIA__MAX_WORDS], scalars[WIA__MAX_SCALARS];
-  for (uint32_t i = 0; i < step->input_count; i++) given[i] = shape_of_value(build, inputs[i]);
+  for (uint32_t i = 0; i < input_count; i++) given[i] = shape_of_value(build, inputs[i]);
   if (!status)
     status = wia__words_of_attributes(op, node->attributes, node->attribute_count, words, scalars);
-  if (!status) status = wia__infer(op, given, step->input_count, words, NULL, 0, shapes);
+  if (!status) status = wia__infer(op, given, input_count, words, NULL, 0, shapes);
   if (status) return status;
   if (copies(op, node, &given[0], &shapes[0])) {
     const int32_t value = (int32_t)inputs[0];
@@ -136,6 +178,8 @@ static wia_status_t add_node(wia__gradient_build_t *build, const wia__gradient_s
       return WIA_STATUS_OK;
     }
   }
+  wia_node_t *there = find_node(build, node, op);
+  if (there) return add_output(build, step, shapes, there);
   status = add_outputs(build, step, op, shapes, node);
   if (!status && !wia__push(&build->made->nodes, &node, sizeof node))
     status = wia__no_gradient_memory();
@@ -197,15 +241,26 @@ wia_status_t wia__find_operand(wia__gradient_build_t *build, uint32_t slot) {
 static wia_status_t find_slot(wia__gradient_build_t *build, uint32_t slot, int32_t *out_value);
 
 static wia_status_t do_step(wia__gradient_build_t *build, const wia__gradient_step_t *step) {
-  uint32_t *inputs = wia__take_gradient(build->made, step->input_count * sizeof *inputs);
+  const uint32_t room = step->input_count + build->config->input_count;
+  uint32_t *inputs = wia__take_gradient(build->made, room * sizeof *inputs), count = 0;
   if (!inputs) return wia__no_gradient_memory();
   for (uint32_t i = 0; i < step->input_count; i++) {
-    int32_t value = ABSENT;
-    const wia_status_t status = find_slot(build, step->inputs[i], &value);
-    if (status) return status;
-    inputs[i] = value < 0 ? UINT32_MAX : (uint32_t)value;
+    const bool list = step->inputs[i] == WIA__LIST;
+    for (uint32_t k = 0; k < (list ? build->config->input_count : 1); k++) {
+      int32_t value = ABSENT;
+      wia_status_t status = WIA_STATUS_OK;
+      if (!list)
+        status = find_slot(build, step->inputs[i], &value);
+      else if (build->inputs[k].dtype != WIA_DTYPE_NONE)
+        status = wia__add_operand(build, WIA_ROLE_INPUT, k, build->program->names[0], &value);
+      if (status) return status;
+      if (count >= WIA_MAX_OPERANDS)
+        return wia__fail(WIA_STATUS_UNIMPLEMENTED, "%s has no gradient for a list of %u inputs",
+                         build->op->name, build->config->input_count);
+      inputs[count++] = value < 0 ? UINT32_MAX : (uint32_t)value;
+    }
   }
-  return add_node(build, step, inputs);
+  return add_node(build, step, inputs, count);
 }
 
 /* The value of a slot, with all nodes that it takes. */

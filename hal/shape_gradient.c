@@ -1,5 +1,6 @@
 /* shape_gradient.c: rules of gradients: what the operation that they belong to gives has the shape of
  * the gradient that comes in. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "shape.h"
@@ -128,4 +129,60 @@ wia_status_t wia__infer_resize_gradient(const wia__infer_t *call) {
   wia_status_t status = read_target(call, &target);
   if (!status) status = check_forward(call, wia__infer_resize, &target, names, 1);
   return set_target(call, status, &target);
+}
+
+wia_status_t wia__infer_deform_conv_gradient(const wia__infer_t *call) {
+  static const char *const names[] = {"input", "weight", "offset", "bias", "mask"};
+  enum { INPUT = 1, WEIGHT, OFFSET, MASK, BY_MASK = 3 };
+  const wia_shape_t *given = call->inputs, none = {0};
+  const wia_shape_t inputs[] = {given[INPUT], given[WEIGHT], given[OFFSET], none, given[MASK]};
+  wia_status_t status = check_forward(call, wia__infer_deform_conv, inputs, names, 5);
+  for (uint32_t i = 0; !status && i < BY_MASK; i++)
+    status = wia__set_output_at(call, i, given[1 + i].dtype, given[1 + i].shape, given[1 + i].rank);
+  if (status) return status;
+  const wia_shape_t *offset = &given[OFFSET];
+  const int64_t mask[] = {offset->shape[0], offset->shape[1] / 2, offset->shape[2],
+                          offset->shape[3]};
+  return wia__set_output_at(call, BY_MASK, offset->dtype, mask, 4);
+}
+
+/* The inputs: grad, those of the layer, then a gradient of each of its last states. */
+wia_status_t wia__infer_recurrent_gradient(const wia__infer_t *call) {
+  enum { X = 1, W = 2, R = 3, BIAS = 3, INITIAL = 4, LSTM_STATES = 2 };
+  const uint32_t states = call->op->op == WIA_OP_LSTM_GRADIENT ? LSTM_STATES : 1;
+  const uint32_t count = call->op->max_input_count - 1 - states;
+  const uint32_t given = call->input_count - 1 < count ? call->input_count - 1 : count;
+  const wia_shape_t *x = &call->inputs[X], *w = &call->inputs[W], *r = &call->inputs[R];
+  wia_status_t status = check_forward(call, wia__infer_recurrent, call->inputs + 1,
+                                      call->op->operand_names + 1, given);
+  if (status) return status;
+  const bool batch_first = wia__attribute(call, "layout") != 0;
+  const int64_t directions = w->shape[0], batch = x->shape[!batch_first], hidden = r->shape[2];
+  const int64_t state[] = {batch_first ? batch : directions, batch_first ? directions : batch,
+                           hidden};
+  const int64_t bias[] = {directions, 2 * w->shape[1]}, seen[] = {directions, 3 * hidden};
+  for (uint32_t i = 0; i < 3 && !status; i++)
+    status = wia__set_output_at(call, i, x->dtype, call->inputs[X + i].shape, 3);
+  if (!status) status = wia__set_output_at(call, BIAS, x->dtype, bias, 2);
+  for (uint32_t i = 0; i < states && !status; i++) {
+    const uint32_t last = 1 + count + i;
+    if (wia__has_input(call, last)) status = wia__expect_shape(call, last, state, 3);
+    if (!status) status = wia__set_output_at(call, INITIAL + i, x->dtype, state, 3);
+  }
+  if (!status && states == LSTM_STATES)
+    status = wia__set_output_at(call, INITIAL + states, x->dtype, seen, 2);
+  return status;
+}
+
+/* The inputs: grad, then those of einsum. */
+wia_status_t wia__infer_einsum_gradient(const wia__infer_t *call) {
+  const int64_t place = wia__attribute(call, "place");
+  if (!wia__has_input(call, (uint32_t)place + 1))
+    return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                     "%s: place is %" PRId64 ", and there is no input of that number behind grad",
+                     call->op->name, place);
+  const wia_shape_t *input = &call->inputs[place + 1];
+  const wia_status_t status = check_forward(call, wia__infer_einsum, call->inputs + 1,
+                                            call->op->operand_names + 1, call->input_count - 1);
+  return set_target(call, status, input);
 }

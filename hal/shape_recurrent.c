@@ -8,9 +8,11 @@ static int64_t gate_count(const wia__infer_t *call) {
   switch (call->op->op) {
   case WIA_OP_LSTM:
   case WIA_OP_LSTM_CELL:
+  case WIA_OP_LSTM_GRADIENT:
     return 4;
   case WIA_OP_GRU:
   case WIA_OP_GRU_CELL:
+  case WIA_OP_GRU_GRADIENT:
     return 3;
   default:
     return 1;

@@ -84,7 +84,8 @@ class Gradient(Resource):
             operands = [tensors[node.inputs[i]] for i in range(node.input_count)]
             made = context.execute(node.op, operands, None, **_attributes(node))
             for i in range(node.output_count):
-                tensors[node.outputs[i]] = made[i]
+                if node.outputs[i] != _LEFT_OUT:
+                    tensors[node.outputs[i]] = made[i]
         results = [tensors[group.outputs[i]] for i in range(group.output_count)]
         return [tensor for tensor in results if tensor is not None]
 

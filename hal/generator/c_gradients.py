@@ -32,7 +32,7 @@ def make(operations: tuple[Operation, ...]) -> str:
 
 
 def _check(operation: Operation, program: Program, by_name: dict[str, Operation]) -> None:
-    known, slots = set(program.slots), program.all_slots
+    known, slots = {*program.slots, f"*{operation.inputs[0].name}"}, program.all_slots
     if len(slots) > _MAX_SLOTS:
         raise ValueError(f"the gradient of {operation.name} has more than {_MAX_SLOTS} names")
     for step in program.steps:
@@ -77,7 +77,9 @@ def _array(kind: str, name: str, items: list[str]) -> str:
 def _step_arrays(prefix: str, step: Step, slots: list[str]) -> list[str]:
     lines = []
     if step.inputs:
-        numbers = [str(slots.index(name)) for name in step.inputs]
+        numbers = [
+            "WIA__LIST" if name[0] == "*" else str(slots.index(name)) for name in step.inputs
+        ]
         lines.append(_array("const uint16_t", f"{prefix}_inputs", numbers))
     if step.values:
         items = [f'{{"{name}", {_terms(terms, slots)}}}' for name, terms in step.values.items()]

@@ -11,9 +11,20 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).resolve().parents[2] / "wia"))
 
 from catalog import OPERATIONS, Attribute, Operand, Operation, Option, Scalar  # path first
-from catalog.derivatives import Program, Step, Term, gradient_of, gradient_text, why_not
+from catalog.derivatives import (
+    CONSTANT,
+    LACKING,
+    Program,
+    Step,
+    Term,
+    gradient_of,
+    gradient_text,
+    why_not,
+)
 
 __all__ = [
+    "CONSTANT",
+    "LACKING",
     "OPERATIONS",
     "Attribute",
     "Operand",

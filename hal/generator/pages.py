@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .c_header import signature, sized
 from .config import fields, init_macro
-from .model import Operation, Option, gradient_text, why_not
+from .model import CONSTANT, LACKING, Operation, Option, gradient_text, why_not
 
 
 def make(operations: tuple[Operation, ...]) -> dict[str, str]:
@@ -72,7 +72,7 @@ def _gradients(operations: tuple[Operation, ...]) -> str:
     for operation in operations:
         text = gradient_text(operation)
         if text:
-            parts += [f":doc:`{operation.name}`\n", _code("text", text)]
+            parts += [f":doc:`{operation.name}`\n", *_gradient(operation)[1:]]
         else:
             rows.append([f":doc:`{operation.name}`", _escape(why_not(operation))])
     return "\n".join([*parts, _title("None", "-"), _table(rows)])
@@ -83,7 +83,14 @@ def _gradient(operation: Operation) -> list[str]:
     if not text:
         return [f"None: {_escape(why_not(operation))}.\n"]
     told = "``grad`` is the gradient of the first output, ``d_...`` that of an input:\n"
-    return [told, _code("text", text)]
+    name = operation.name
+    less = [f"There is none {_escape(LACKING[name])}.\n"] if name in LACKING else []
+    less += [
+        f"``{operand}`` has none: {_escape(why)}.\n"
+        for (of, operand), why in CONSTANT.items()
+        if of == name
+    ]
+    return [told, _code("text", text), *less]
 
 
 def _operands(operation: Operation) -> list[list[str]]:

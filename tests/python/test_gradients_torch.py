@@ -28,6 +28,13 @@ class Case(NamedTuple):
 
 IMAGE = (2, 4, 6, 5)
 LABELS = np.array([0, 2, 1, 2, 0])
+PLACES = np.array([1, 3, 1, 7, 0, 3])
+
+
+def _codes(equation: str) -> dict[str, Any]:
+    return {"equation": tuple(equation.encode())}
+
+
 CASES = [
     Case("relu", ((3, 5),), torch.relu),
     Case("gelu", ((3, 5),), F.gelu),
@@ -87,6 +94,71 @@ CASES = [
     Case("bce_with_logits_loss", ((3, 5), (3, 5)), F.binary_cross_entropy_with_logits),
     Case("embedding", ((7, 3), LABELS), lambda w, i: F.embedding(i, w)),
     Case(
+        "einsum",
+        ((3, 4), (4, 5)),
+        lambda a, b: torch.einsum("ij,jk->ki", a, b),
+        _codes("ij,jk->ki"),
+    ),
+    Case(
+        "einsum",
+        ((2, 1, 3, 4), (5, 4, 3)),
+        lambda a, b: torch.einsum("...ij,...jk->...ik", a, b),
+        _codes("...ij,...jk->...ik"),
+    ),
+    Case(
+        "einsum", ((4, 4, 3), (2,)), lambda a, b: torch.einsum("iij,k->j", a, b), _codes("iij,k->j")
+    ),
+    *(
+        Case(
+            kind,
+            (
+                (4, 2, 3),
+                (d, gates * 5, 3),
+                (d, gates * 5, 5),
+                (d, 2 * gates * 5),
+                None,
+                *[(d, 2, 5)] * (2 if kind == "lstm" else 1),
+            ),
+            lambda x, w, r, bias, *states, k=kind: _layer(k, x, w, r, bias, states),
+            {"direction": 2 * (d - 1), **({"linear_before_reset": 1} if kind == "gru" else {})},
+        )
+        for kind, gates in (("rnn", 1), ("gru", 3), ("lstm", 4))
+        for d in (1, 2)
+    ),
+    *(
+        Case(
+            f"scatter_{kind}",
+            ((8,), PLACES if kind == "elements" else PLACES[:, None], (6,)),
+            lambda x, i, u, r=reduce: x.scatter_reduce(0, i.flatten(), u, r),
+            {"reduction": reduction},
+        )
+        for kind in ("elements", "nd")
+        for reduction, reduce in ((1, "sum"), (2, "prod"), (3, "amax"), (4, "amin"))
+    ),
+    Case(
+        "embedding_bag",
+        ((7, 3), LABELS, np.array([0, 2])),
+        lambda w, i, o: F.embedding_bag(i, w, o, mode="max"),
+        {"mode": 2},
+    ),
+    Case(
+        "adaptive_avg_pool",
+        ((1, 2, 5, 4, 6),),
+        lambda x: F.adaptive_avg_pool3d(x, (2, 3, 4)),
+        {"size": (2, 3, 4)},
+    ),
+    Case(
+        "attention",
+        ((2, 4, 3, 8), (2, 2, 5, 8), (2, 2, 5, 6)),
+        lambda q, k, v: F.scaled_dot_product_attention(q, k, v, enable_gqa=True),
+    ),
+    Case(
+        "dft",
+        ((3, 4, 2),),
+        lambda x: torch.fft.irfft(torch.view_as_complex(x), dim=1)[..., None],
+        {"axis": 1, "inverse": 1, "onesided": 1},
+    ),
+    Case(
         "multi_head_attention",
         ((2, 3, 8), (2, 5, 8), (2, 5, 8)),
         lambda q, k, v: _heads(q, k, v),
@@ -122,6 +194,28 @@ CASES = [
 ]
 
 
+ORDERS = {"rnn": [0], "gru": [1, 0, 2], "lstm": [0, 2, 3, 1]}
+"""Where PyTorch's gates are among those of ONNX."""
+
+
+def _layer(kind: str, x: Any, w: Any, r: Any, bias: Any, states: Any) -> Any:
+    """All hidden states of a recurrent layer, [s, directions, b, h]."""
+    directions, size, order = r.shape[0], r.shape[2], ORDERS[kind]
+
+    def sorted_gates(weight: Any) -> Any:
+        parts = weight.reshape(len(order), size, *weight.shape[1:])
+        return parts[order].reshape(weight.shape)
+
+    flat = []
+    for d in range(directions):
+        both = bias[d].reshape(2, -1)
+        flat += [sorted_gates(item) for item in (w[d], r[d], both[0], both[1])]
+    function = getattr(torch, "rnn_tanh" if kind == "rnn" else kind)
+    given = list(states) if kind == "lstm" else states[0]
+    result = function(x, given, flat, True, 1, 0.0, False, directions == 2, False)[0]
+    return result.reshape(*x.shape[:2], directions, size).permute(0, 2, 1, 3)
+
+
 def _heads(q: Any, k: Any, v: Any) -> Any:
     """Attention of two heads that lie side by side."""
     parts = [x.reshape(x.shape[0], x.shape[1], 2, -1).transpose(1, 2) for x in (q, k, v)]
@@ -139,23 +233,30 @@ def ctx() -> Iterator[wia.Context]:
 def test_gradients_are_those_of_torch(ctx: wia.Context, case: Case) -> None:
     """The gradients by each input that is a float, of outputs weighted at random."""
     random = np.random.default_rng(2)
-    arrays = [
-        given if isinstance(given, np.ndarray) else random.uniform(-0.9, 0.9, given)
+    arrays: list[Any] = [
+        given
+        if given is None or isinstance(given, np.ndarray)
+        else random.uniform(-0.9, 0.9, given)
         for given in case.inputs
     ]
     if case.positive:
         arrays = [0.5 + abs(array) for array in arrays]
-    floats = [i for i, array in enumerate(arrays) if array.dtype == np.float64]
-    others = [torch.tensor(array, requires_grad=i in floats) for i, array in enumerate(arrays)]
-    expected = case.function(*others)
+    floats = [
+        i for i, array in enumerate(arrays) if array is not None and array.dtype == np.float64
+    ]
+    others: list[Any] = [
+        None if array is None else torch.tensor(array, requires_grad=i in floats)
+        for i, array in enumerate(arrays)
+    ]
+    expected = case.function(*(item for item in others if item is not None))
     seed = random.standard_normal(tuple(expected.shape))
     expected.backward(torch.tensor(seed))
-    given = [ctx.tensor(array) for array in arrays]
+    given = [None if array is None else ctx.tensor(array) for array in arrays]
     missing: list[wia.Tensor | None] = [None] * (len(BY_NAME[case.op].inputs) - len(given))
     with wia.Tape() as tape:
         output = ctx.execute(case.op, [*given, *missing], **attributes_of(case.values))[0]
     np.testing.assert_allclose(output.numpy(), expected.detach().numpy(), rtol=1e-9, atol=1e-11)
-    sources = [tensor for tensor in given if tensor.dtype == np.float64]
+    sources = [tensor for tensor in given if tensor is not None and tensor.dtype == np.float64]
     slopes = tape.gradient(output, sources, seed=ctx.tensor(seed))
     for slope, place in zip(slopes, floats, strict=True):
         wanted = others[place].grad.numpy()

@@ -7,6 +7,8 @@ from typing import Any
 from ._model import Operand, Tolerance
 
 GRAD = Operand(name="grad", summary="The gradient of the output.")
+SECOND = "it is a gradient, and second derivatives of this operation are not in the catalog"
+"""Why some entries of gradients have none themselves."""
 
 
 def summed(length: Any, magnitude: Any, what: str) -> Tolerance:

@@ -104,7 +104,13 @@ PROGRAMS: dict[str, str] = {
         slope = gelu_gradient(grad_result, input, approximate=approximate)
         d_grad = sum_to(slope, shape=shape(grad))
         bell = exp(input * input * -0.5) * 0.3989422804014327
-        bend = grad_result * grad * bell * (2 - input * input)
-        d_input = sum_to(bend, shape=shape(input)) if not approximate
+        sharp = bell * (2 - input * input)
+        inner = tanh((input + input * input * input * 0.044715) * 0.7978845608028654)
+        rise = (input * input * 0.134145 + 1) * 0.7978845608028654
+        turn = input * 0.21406444881780073 - inner * rise * rise * 2
+        near = (1 - inner * inner) * (rise + input * turn * 0.5)
+        bend = near if approximate
+        bend = sharp
+        d_input = sum_to(grad_result * grad * bend, shape=shape(input))
     """,
 }

@@ -20,6 +20,44 @@ _BACK_OR_OUT = """
 """
 """The same, with a place behind the input for what comes from none of its elements."""
 
+
+def _scatter(kind: str, axis: str) -> str:
+    """What replaces, adds, multiplies, or is the largest or smallest: equals share."""
+
+    def store(into: str, what: str, reduction: int) -> str:
+        return f"scatter_{kind}({into}, indices, {what}{axis}, reduction={reduction})"
+
+    def pick(of: str) -> str:
+        return f"gather_{kind}({of}, indices{axis})"
+
+    return f"""
+        zeros = fill(shape=shape(updates), dtype=dtype(grad))
+        order = reshape(iota(shape=[size(updates)], dtype=int64), shape=shape(updates))
+        none = fill(shape=shape(input), dtype=int64)
+        last = {store("none", "order", 0)}
+        stays = {pick("last")} == order
+        picked = {pick("grad")}
+        kept = cast(input == output, dtype=dtype(grad))
+        hit = cast(updates == {pick("output")}, dtype=dtype(grad))
+        part = grad / {store("kept", "hit", 1)}
+        x = where(input == 0, 1, input)
+        y = where(updates == 0, 1, updates)
+        no_x = cast(input == 0, dtype=dtype(grad))
+        no_y = cast(updates == 0, dtype=dtype(grad))
+        whole = {store("x", "y", 2)}
+        lost = {store("no_x", "no_y", 1)}
+        d_input = {store("grad", "zeros", 0)} if reduction == 0
+        d_input = copy(grad) if reduction == 1
+        d_input = grad * where(lost == no_x, whole / x, 0) if reduction == 2
+        d_input = kept * part
+        d_updates = where(stays, picked, 0) if reduction == 0
+        d_updates = copy(picked) if reduction == 1
+        d_updates = picked * where({pick("lost")} == no_y, {pick("whole")} / y, 0) \\
+            if reduction == 2
+        d_updates = hit * {pick("part")}
+    """
+
+
 PROGRAMS: dict[str, str] = {
     "broadcast": "d_input = sum_to(grad, shape=shape(input))",
     "reshape": "d_input = reshape(grad, shape=shape(input))",
@@ -84,29 +122,8 @@ PROGRAMS: dict[str, str] = {
         moved = gather_nd({_NUMBERED}, indices, batch_dims=batch_dims)
         {_BACK}
     """,
-    "scatter_elements": """
-        zeros = fill(shape=shape(updates), dtype=dtype(grad))
-        d_input = scatter_elements(grad, indices, zeros, axis=axis) if reduction == 0
-        d_input = copy(grad) if reduction == 1
-        order = reshape(iota(shape=[size(updates)], dtype=int64), shape=shape(updates))
-        none = fill(shape=shape(input), dtype=int64)
-        last = scatter_elements(none, indices, order, axis=axis)
-        stays = gather_elements(last, indices, axis=axis) == order
-        picked = gather_elements(grad, indices, axis=axis)
-        d_updates = where(stays, picked, 0) if reduction == 0
-        d_updates = copy(picked) if reduction == 1
-    """,
-    "scatter_nd": """
-        zeros = fill(shape=shape(updates), dtype=dtype(grad))
-        d_input = scatter_nd(grad, indices, zeros) if reduction == 0
-        d_input = copy(grad) if reduction == 1
-        order = reshape(iota(shape=[size(updates)], dtype=int64), shape=shape(updates))
-        none = fill(shape=shape(input), dtype=int64)
-        stays = gather_nd(scatter_nd(none, indices, order), indices) == order
-        picked = gather_nd(grad, indices)
-        d_updates = where(stays, picked, 0) if reduction == 0
-        d_updates = copy(picked) if reduction == 1
-    """,
+    "scatter_elements": _scatter("elements", ", axis=axis"),
+    "scatter_nd": _scatter("nd", ""),
     "index_add": """
         d_input = copy(grad)
         d_updates = gather(grad, indices, axis=axis)
@@ -121,6 +138,9 @@ PROGRAMS: dict[str, str] = {
         share = grad / reshape(count, shape=[bags, 1]) if mode == 1
         share = grad if mode == 0
         row = gather(share, bag)
+        most = cast(gather(weight, indices) == gather(output, bag), dtype=dtype(grad))
+        among = gather_gradient(most, bag, shape=shape(grad), axis=0)
+        rows = most * gather(grad / among, bag) if mode == 2
         rows = row * reshape(factors, shape=[size(indices), 1]) if given(factors)
         rows = row
         d_weight = gather_gradient(rows, indices, shape=shape(weight), axis=0)
@@ -181,20 +201,26 @@ PROGRAMS: dict[str, str] = {
     # -- signals ---------------------------------------------------------------------------------
     "dft": """
         n = let(shape(input)[axis])
-        l = let(length if length > 0 else n)
-        missing = let(l - shape(grad)[axis])
+        real = let(inverse and onesided)
+        l = let(length if length > 0 else shape(output)[axis] if real else n)
         here = let(axis % rank(grad))
-        pads = let(replaced(repeat(0, 2 * rank(grad)), here + rank(grad), missing))
-        all = pad(grad, pads=pads)
-        turned = dft(all, axis=axis, inverse=not inverse)
+        pads = let(replaced(repeat(0, 2 * rank(grad)), here + rank(grad), l - shape(grad)[axis]))
+        turned = dft(pad(grad, pads=pads), axis=axis, inverse=not inverse)
+        half = let(l // 2 + 1)
+        place = iota(shape=[half, 1], dtype=int64, axis=0)
+        first = fill(shape=[], dtype=int64)
+        middle = fill(shape=[], dtype=int64, value=l)
+        times = where(logical_or(place == first, place + place == middle), 1, 2)
+        line = reshape(times, shape=replaced(repeat(1, rank(grad)), here, half))
+        full = dft(grad, axis=axis, onesided=1) * line / l if real
         full = turned / l if inverse
         full = turned * l
-        cut = slice(full, starts=[0], ends=[min(n, l)], axes=[axis])
-        more = let(replaced(repeat(0, 2 * rank(grad)), here + rank(grad), n - min(n, l)))
+        there = let(min(n, half if real else l))
+        cut = slice(full, starts=[0], ends=[there], axes=[axis])
+        more = let(replaced(repeat(0, 2 * rank(grad)), here + rank(grad), n - there))
         whole = pad(cut, pads=more)
         last = let([rank(grad) - 1])
-        d_input = slice(whole, starts=[0], ends=[shape(input)[-1]], axes=last) \
-            if not (inverse and onesided)
+        d_input = slice(whole, starts=[0], ends=[shape(input)[-1]], axes=last)
     """,
     "stft": """
         taken = let(size(window) if given(window) else frame_length)

@@ -100,10 +100,18 @@ PROGRAMS: dict[str, str] = {
         scaled = grad
         middle = reduce_mean(scaled, axes=others, keepdims=1)
         bent = reduce_mean(scaled * x, axes=others, keepdims=1)
-        d_input = inverse * (scaled - middle - x * bent) \
-            if not given(grad_running_mean) and not given(grad_running_variance)
+        each = let((1 - momentum) / max(1, size(input) // max(1, shape(input)[1])))
+        to_mean = reshape(grad_running_mean, shape=channels) * each
+        to_spread = reshape(grad_running_variance, shape=channels) * each * 2
+        normal = inverse * (scaled - middle - x * bent)
+        moved = normal + to_mean if given(grad_running_mean)
+        moved = normal
+        d_input = moved + away * to_spread if given(grad_running_variance)
+        d_input = copy(moved)
         d_weight = reduce_sum(grad * x, axes=others)
         d_bias = reduce_sum(grad, axes=others)
+        d_mean = grad_running_mean * momentum
+        d_variance = grad_running_variance * momentum
     """,
     "layer_norm_with_stats": """
         last = let(range(axis % rank(input), rank(input)))
@@ -115,8 +123,14 @@ PROGRAMS: dict[str, str] = {
         scaled = grad
         middle = reduce_mean(scaled, axes=last, keepdims=1)
         bent = reduce_mean(scaled * x, axes=last, keepdims=1)
-        d_input = inverse * (scaled - middle - x * bent) \
-            if not given(grad_mean) and not given(grad_inverse_deviation)
+        count = let(max(1, prod(shape(input)[axis % rank(input):])))
+        normal = inverse * (scaled - middle - x * bent)
+        to_mean = cast(grad_mean, dtype=dtype(grad)) / count
+        moved = normal + to_mean if given(grad_mean)
+        moved = normal
+        falling = inverse * inverse * cast(grad_inverse_deviation, dtype=dtype(grad)) / count
+        d_input = moved - x * falling if given(grad_inverse_deviation)
+        d_input = copy(moved)
         d_weight = sum_to(grad * x, shape=shape(weight))
         d_bias = sum_to(grad, shape=shape(bias))
     """,

@@ -44,6 +44,7 @@ PROGRAMS: dict[str, str] = {
         d_b = matmul(a, grad, transpose_a=not transpose_a, alpha=alpha)
         d_c = sum_to(grad, shape=shape(c), factor=beta)
     """,
+    "einsum": "d_inputs = einsum_gradient(grad, *inputs, equation=equation, place=place())",
     # -- matrices --------------------------------------------------------------------------------
     "determinant": """
         turned = let([*range(0, rank(input) - 2), rank(input) - 1, rank(input) - 2])

@@ -32,7 +32,43 @@ _SHARES = """
         to_v = matmul(share, g, transpose_a=1)
 """
 
+
+def _attention(shown: int) -> str:
+    """The call again, with a step of it as scores."""
+    return (
+        "attention(queries, keys, values, mask, past_keys, past_values, lengths, causal=causal, "
+        "left=left, right=right, heads=heads, kv_heads=kv_heads, scale=scale, softcap=softcap, "
+        f"shown={shown})"
+    )
+
+
+def _layer(kind: str, more: str, *attributes: str) -> str:
+    """What is given back by each input of a layer, from its operation."""
+    values = ("direction", "layout", "activations", "alpha", "beta", "clip", *attributes)
+    cells = "initial_cell, peepholes, grad_last, grad_last_cell" if more else "grad_last"
+    call = f"{kind}_gradient(grad, x, w, r, bias, lengths, initial, {cells}, "
+    call += ", ".join(f"{value}={value}" for value in values) + ")"
+    names = ["x", "w", "r", "bias", "initial", *more.split()]
+    return "".join(f"        d_{name} = {call}.by_{name}\n" for name in names)
+
+
 PROGRAMS: dict[str, str] = {
+    "kv_cache_update": """
+        none = fill(shape=shape(update), dtype=dtype(grad))
+        d_cache = kv_cache_update(grad, none, starts, axis=axis, mode=mode)
+        order = reshape(iota(shape=[size(update)], dtype=int64), shape=shape(update))
+        old = fill(shape=shape(cache), dtype=int64, value=-1)
+        found = kv_cache_update(old, order, starts, axis=axis, mode=mode)
+        first = fill(shape=[], dtype=int64)
+        places = reshape(maximum(found, first), shape=[size(grad)])
+        taken = reshape(where(found < first, 0, grad), shape=[size(grad)])
+        d_update = reshape(gather_gradient(taken, places, shape=[size(update)]), \
+            shape=shape(update)) if size(update) > 0
+        d_update = copy(none)
+    """,
+    "rnn": _layer("rnn", ""),
+    "gru": _layer("gru", "", "linear_before_reset"),
+    "lstm": _layer("lstm", "initial_cell peepholes", "input_forget"),
     "rnn_cell": f"""
         s = grad * (1 - next_h * next_h)
         {_CELL}
@@ -124,40 +160,69 @@ PROGRAMS: dict[str, str] = {
         d_values = reshape(transpose(to_v, perm=turned), shape=shape(values))
     """,
     "attention": f"""
-        n = let(heads if rank(queries) == 3 else shape(queries)[1])
-        m = let(kv_heads if rank(keys) == 3 else shape(keys)[1])
-        d = let(shape(queries)[-1] // n if rank(queries) == 3 else shape(queries)[-1])
-        q_parts = let([*shape(queries)[:2], n, d])
-        k_parts = let([*shape(keys)[:2], n, d])
-        v_parts = let([*shape(values)[:2], n, shape(values)[-1] // n])
-        g_parts = let([*shape(grad)[:2], n, shape(grad)[-1] // n])
+        turned = let([0, 2, 1, 3])
+        flat = let(rank(queries) == 3)
+        n = let(heads if flat else shape(queries)[1])
+        m = let(kv_heads if flat else shape(keys)[1])
+        rows = let(shape(queries)[-2])
+        past = let(shape(past_keys)[2] if given(past_keys) else 0)
+        total = let(past + shape(keys)[-2])
+        d = let(shape(queries)[-1] // n if flat else shape(queries)[-1])
+        e = let(shape(values)[-1] // m if flat else shape(values)[-1])
+        group = let([shape(queries)[0], m, n // m * rows])
+        q_heads = transpose(reshape(queries, shape=[shape(queries)[0], rows, n, d]), perm=turned) \
+            if flat
+        q_heads = queries
+        g_heads = transpose(reshape(grad, shape=[shape(queries)[0], rows, n, e]), perm=turned) \
+            if flat
+        g_heads = grad
+        q = reshape(q_heads, shape=[*group, d])
+        g = reshape(g_heads, shape=[*group, e])
+        all_keys = {_attention(3)}.present_keys
+        all_values = {_attention(3)}.present_values
+        share = reshape({_attention(3)}.scores, shape=[*group, total])
+        shows = let(shown if given(grad_scores) else -1)
+        shown_grad = reshape(grad_scores, shape=[*group, total])
+        slope = matmul(g, all_values, transpose_b=1)
+        pull = slope + shown_grad if shows == 3
+        pull = slope
+        weighted = pull * share
+        bent = weighted - share * reduce_sum(weighted, axes=[-1], keepdims=1)
+        masked = {_attention(2)}.scores
+        looked = reshape(where(is_inf(masked), 0, grad_scores), shape=[*group, total])
+        at_mask = bent + looked if shows == 2
+        at_mask = bent
+        at_cap = at_mask + shown_grad if shows == 1
+        at_cap = at_mask
+        ratio = reshape({_attention(1)}.scores, shape=[*group, total]) / softcap
+        inner = at_cap * (1 - ratio * ratio) if softcap > 0
+        inner = at_cap
+        at_product = inner + shown_grad if shows == 0
+        at_product = inner
         factor = fill(shape=[], dtype=dtype(grad), value=scale) if scale != 0
         factor = rsqrt(fill(shape=[], dtype=dtype(grad), value=d))
-        {_HEADS}
-        rows = let(shape(queries)[1] if rank(queries) == 3 else shape(queries)[2])
-        columns = let(shape(keys)[1] if rank(keys) == 3 else shape(keys)[2])
-        added = product + mask if given(mask) and dtype(mask) != bool
-        added = product
-        row = iota(shape=[rows, 1], dtype=int64, axis=0)
-        past = iota(shape=[1, columns], dtype=int64, axis=1) <= row
-        allowed = logical_and(past, mask) if causal and given(mask) and dtype(mask) == bool
-        allowed = past if causal
-        allowed = mask
-        share = masked_softmax(added, allowed) \
-            if causal or (given(mask) and dtype(mask) == bool)
-        share = softmax(added)
-        {_SHARES}
-        plain = let(n == m and softcap == 0 and left < 0 and right < 0)
-        alone = let(not given(past_keys) and not given(lengths))
-        other = let(given(grad_present_keys) or given(grad_present_values) or given(grad_scores))
-        good = let(plain and alone and not other)
-        flat = let(rank(queries) == 3)
-        d_queries = reshape(transpose(to_q, perm=turned), shape=shape(queries)) if good and flat
-        d_queries = copy(to_q) if good
-        d_keys = reshape(transpose(to_k, perm=turned), shape=shape(keys)) if good and flat
-        d_keys = copy(to_k) if good
-        d_values = reshape(transpose(to_v, perm=turned), shape=shape(values)) if good and flat
-        d_values = copy(to_v) if good
-        d_mask = sum_to(bent, shape=shape(mask)) if good and shape(mask)[-1] == columns
+        to_q = reshape(matmul(at_product, all_keys) * factor, \
+            shape=[shape(queries)[0], n, rows, d])
+        d_queries = reshape(transpose(to_q, perm=turned), shape=shape(queries)) if flat
+        d_queries = copy(to_q)
+        to_keys = matmul(at_product, q, transpose_a=1) * factor
+        by_keys = to_keys + grad_present_keys if given(grad_present_keys)
+        by_keys = to_keys
+        to_values = matmul(share, g, transpose_a=1)
+        by_values = to_values + grad_present_values if given(grad_present_values)
+        by_values = to_values
+        new_keys = slice(by_keys, starts=[past], ends=[total], axes=[2]) if past > 0
+        new_keys = by_keys
+        new_values = slice(by_values, starts=[past], ends=[total], axes=[2]) if past > 0
+        new_values = by_values
+        d_keys = reshape(transpose(new_keys, perm=turned), shape=shape(keys)) if flat
+        d_keys = copy(new_keys)
+        d_values = reshape(transpose(new_values, perm=turned), shape=shape(values)) if flat
+        d_values = copy(new_values)
+        d_past_keys = slice(by_keys, starts=[0], ends=[past], axes=[2])
+        d_past_values = slice(by_values, starts=[0], ends=[past], axes=[2])
+        to_mask = reshape(at_mask, shape=[shape(queries)[0], n, rows, total])
+        seen = slice(to_mask, starts=[0], ends=[shape(mask)[-1]], axes=[3])
+        d_mask = sum_to(seen, shape=shape(mask))
     """,
 }

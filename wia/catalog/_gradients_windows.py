@@ -4,6 +4,9 @@ from __future__ import annotations
 
 __all__ = ["PROGRAMS"]
 
+_DEFORM = """deform_conv_gradient(grad, input, weight, offset, mask, stride=stride, \\
+            padding=padding, dilation=dilation, groups=groups, offset_groups=offset_groups)"""
+
 PROGRAMS: dict[str, str] = {
     # -- convolutions ----------------------------------------------------------------------------
     "conv2d": """
@@ -50,6 +53,13 @@ PROGRAMS: dict[str, str] = {
         cut = slice(w, starts=repeat(0, n), ends=k, axes=range(2, n + 2))
         d_weight = transpose(cut, perm=[1, 0, *range(2, n + 2)])
         d_bias = reduce_sum(grad, axes=[0, *range(2, n + 2)])
+    """,
+    "deform_conv": f"""
+        d_input = {_DEFORM}.by_input
+        d_weight = {_DEFORM}.by_weight
+        d_offset = {_DEFORM}.by_offset
+        d_mask = {_DEFORM}.by_mask
+        d_bias = reduce_sum(grad, axes=[0, 2, 3])
     """,
     "conv2d_input_gradient": """
         d_grad = conv2d(grad_output, weight, padding=padding, stride=stride, dilation=dilation, \
@@ -161,26 +171,42 @@ PROGRAMS: dict[str, str] = {
         d_input = bent * sign(input) * pow(abs(input), p - 1)
     """,
     "max_unpool": """
+        n = let(rank(input) - 2)
+        k = let((kernel if len(kernel) > 0 else [1]) + repeat(0, n))
+        t = let((stride if len(stride) > 0 else [0]) + repeat(0, n))
+        s = let(t + k * max(0, 1 - t))
+        p = let((padding if len(padding) > 0 else [0]) + repeat(0, 2 * n))
+        inner = let((shape(input)[2:] - 1) * s + k - p[:n] - p[n:])
+        near = slice(grad, starts=repeat(0, n), ends=inner, axes=range(2, n + 2)) if len(size) > 0
+        near = grad
+        room = let(prod(shape(input)[:2]) * prod(inner))
         flat = reshape(indices, shape=[size(indices)])
         order = iota(shape=[size(indices)], dtype=int64)
-        none = fill(shape=[size(grad)], dtype=int64)
+        none = fill(shape=[room], dtype=int64)
         last = gather(scatter_elements(none, flat, order), flat) == order
-        taken = where(last, gather(reshape(grad, shape=[size(grad)]), flat), 0)
-        d_input = reshape(taken, shape=shape(input)) if len(size) == 0
+        taken = where(last, gather(reshape(near, shape=[room]), flat), 0)
+        d_input = reshape(taken, shape=shape(input))
     """,
     "adaptive_avg_pool": """
-        eye = eye(shape=[shape(input)[-1], shape(input)[-1]], dtype=dtype(grad))
-        rows = reshape(eye, shape=[1, shape(input)[-1], shape(input)[-1]])
-        columns = adaptive_avg_pool(rows, size=[shape(grad)[-1]])
-        wide = matmul(grad, columns, transpose_b=1) if rank(input) == 3
-        wide = matmul(grad, reshape(columns, shape=[shape(input)[-1], shape(grad)[-1]]), \
-            transpose_b=1)
-        above = eye(shape=[shape(input)[-2], shape(input)[-2]], dtype=dtype(grad))
-        tall = adaptive_avg_pool(reshape(above, shape=[1, shape(input)[-2], shape(input)[-2]]), \
-            size=[shape(grad)[-2]])
-        d_input = reshape(wide, shape=shape(input)) if rank(input) == 3
-        d_input = matmul(reshape(tall, shape=[shape(input)[-2], shape(grad)[-2]]), wide) \
-            if rank(input) == 4
+        across_square = eye(shape=[shape(input)[-1], shape(input)[-1]], dtype=dtype(grad))
+        across = reshape(across_square, shape=[1, shape(input)[-1], shape(input)[-1]])
+        columns = reshape(adaptive_avg_pool(across, size=[shape(grad)[-1]]), \
+            shape=[shape(input)[-1], shape(grad)[-1]])
+        wide = matmul(grad, columns, transpose_b=1)
+        above_square = eye(shape=[shape(input)[-2], shape(input)[-2]], dtype=dtype(grad))
+        above = reshape(above_square, shape=[1, shape(input)[-2], shape(input)[-2]])
+        lines = reshape(adaptive_avg_pool(above, size=[shape(grad)[-2]]), \
+            shape=[shape(input)[-2], shape(grad)[-2]])
+        tall = matmul(lines, wide)
+        behind_square = eye(shape=[shape(input)[-3], shape(input)[-3]], dtype=dtype(grad))
+        behind = reshape(behind_square, shape=[1, shape(input)[-3], shape(input)[-3]])
+        planes = reshape(adaptive_avg_pool(behind, size=[shape(grad)[-3]]), \
+            shape=[shape(input)[-3], shape(grad)[-3]])
+        images = let(shape(input)[-1] * shape(input)[-2])
+        parts = let([*shape(grad)[:2], shape(grad)[-3], images])
+        d_input = copy(wide) if rank(input) == 3
+        d_input = copy(tall) if rank(input) == 4
+        d_input = reshape(matmul(planes, reshape(tall, shape=parts)), shape=shape(input))
     """,
     # -- regions ---------------------------------------------------------------------------------
     "adaptive_max_pool": "d_input = adaptive_max_pool_gradient(grad, input, size=size)",

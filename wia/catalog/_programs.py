@@ -25,6 +25,7 @@ and scalars of the operation by name, ``+ - * / // %``, comparisons, ``and or no
 
 Where an operation has a list of inputs, the program is run for one of them, which has the name of
 the list; ``place()`` is its number, and ``before(axis)`` the sizes of those before it, added up.
+``op(*inputs)`` gives all of a list called inputs to an operation.
 
 A line ``name = let(value)`` names a value. A condition is such an expression. Values and conditions
 become terms: each takes the results of those before it. hal/gradient_terms.c computes them.
@@ -142,6 +143,7 @@ class _Reader:
         self.program = Program([*inputs, *outputs, *grads])
         self._attributes = [item.name for item in operation.attributes]
         self._scalars = [item.name for item in operation.scalars]
+        self._list = inputs[0] if operation.variadic else ""
         self._condition: tuple[Term, ...] = ()
         self._made: set[str] = set()
         self._lets: dict[str, tuple[Term, ...]] = {}
@@ -194,7 +196,18 @@ class _Reader:
         return "." not in to
 
     def _inputs(self, nodes: list[ast.expr], to: str) -> tuple[str, ...]:
-        return tuple(self._operand(node, f"{to}.{place}") for place, node in enumerate(nodes))
+        return tuple(
+            self._whole(node.value)
+            if isinstance(node, ast.Starred)
+            else self._operand(node, f"{to}.{place}")
+            for place, node in enumerate(nodes)
+        )
+
+    def _whole(self, node: ast.expr) -> str:
+        """All inputs of a list: its name behind a star."""
+        if not self._list or ast.unparse(node) != self._list:
+            raise ValueError(f"*{ast.unparse(node)}: it is no list of inputs of the operation")
+        return f"*{self._list}"
 
     def _arithmetic(self, node: ast.BinOp, to: str) -> str:
         """A product with a number is one operation."""

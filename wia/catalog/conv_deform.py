@@ -26,25 +26,39 @@ from ._windows import DILATIONS, PADDINGS, STRIDES, Windows
 from .conv import GROUPS
 
 
+def corners(np: Any, sides: Shape, y: Any, x: Any, around: tuple[int, ...]) -> Iterator[Any]:
+    """Pixels around places [n, g, ...] of images: (row, column), and whether that is inside.
+
+    Those that are not have the row and column 0. With each comes how far the place is behind it:
+    rows, then columns.
+    """
+    top, left = np.floor(y), np.floor(x)
+    for down, right in product(around, around):
+        row, column = top + down, left + right
+        inside = (row >= 0) & (row < sides[0]) & (column >= 0) & (column < sides[1])
+        i = np.where(inside, row, 0).astype(np.int64)
+        j = np.where(inside, column, 0).astype(np.int64)
+        yield (i, j), inside, y - row, x - column
+
+
+def before(np: Any, places: Any) -> tuple[Any, Any]:
+    """Numbers of images and of groups, to index images [n, g, ...] with places [n, g, ...]."""
+    n = np.arange(places.shape[0]).reshape(-1, *([1] * (places.ndim - 1)))
+    g = np.arange(places.shape[1]).reshape(-1, *([1] * (places.ndim - 2)))
+    return n, g
+
+
 def _pixels(np: Any, images: Any, y: Any, x: Any, around: tuple[int, ...]) -> Iterator[Any]:
     """Pixels [n, g, ..., c] of images [n, g, c, h, w] around places [n, g, ...]; 0 outside.
 
     With each comes how far from the place it is: rows, then columns.
     """
-    height, width = images.shape[-2:]
-    top, left = np.floor(y), np.floor(x)
-    n = np.arange(images.shape[0]).reshape(-1, *([1] * (y.ndim - 1)))
-    g = np.arange(images.shape[1]).reshape(-1, *([1] * (y.ndim - 2)))
     last = np.moveaxis(images, 2, -1)
-    for down, right in product(around, around):
-        row, column = top + down, left + right
-        inside = (row >= 0) & (row < height) & (column >= 0) & (column < width)
-        i = np.where(inside, row, 0).astype(np.int64)
-        j = np.where(inside, column, 0).astype(np.int64)
-        yield last[n, g, i, j], inside, np.abs(y - row), np.abs(x - column)
+    for place, inside, down, right in corners(np, images.shape[-2:], y, x, around):
+        yield last[(*before(np, y), *place)], inside, np.abs(down), np.abs(right)
 
 
-def _bilinear(np: Any, images: Any, y: Any, x: Any) -> Any:
+def bilinear(np: Any, images: Any, y: Any, x: Any) -> Any:
     """Values [n, g, c, ...] of images at places [n, g, ...]."""
     total = 0.0
     for value, inside, down, right in _pixels(np, images, y, x, (0, 1)):
@@ -59,7 +73,7 @@ def _unsure(np: Any, images: Any, y: Any, x: Any, unit: float) -> Any:
     The place has two roundings and each share four more, of 1. A place beside a pixel may be on its
     other side, with the pixels there.
     """
-    total = np.moveaxis(_bilinear(np, images, y, x), 2, -1)
+    total = np.moveaxis(bilinear(np, images, y, x), 2, -1)
     moved = (2.0 * (np.abs(y) + np.abs(x)) + 4.0) / unit
     for value, inside, down, right in _pixels(np, images, y, x, (-1, 0, 1, 2)):
         near = inside & (down <= 1.001) & (right <= 1.001)
@@ -71,46 +85,51 @@ def deform_conv(
     np: Any, x: Any, weight: Any, offset: Any, bias: Any = None, mask: Any = None, **values: Any
 ) -> Any:
     """The sums of conv2d with each tap taken between pixels, where its offset moves it to."""
-    total = _sums(np, _bilinear, x, weight, offset, mask, values)
+    total = _sums(np, bilinear, x, weight, offset, mask, values)
     return narrow(np, add_bias(np, total, None if bias is None else widen(np, bias)), x.dtype)
+
+
+def split_images(np: Any, x: Any, values: Values) -> Any:
+    """[n, offset_groups, c / offset_groups, height, width], wide."""
+    parts = values["offset_groups"]
+    return widen(np, x).reshape(x.shape[0], parts, x.shape[1] // parts, *x.shape[2:])
+
+
+def places(np: Any, x: Any, weight: Any, offset: Any, values: Values) -> Iterator[tuple[Any, Any]]:
+    """Rows and columns [n, offset_groups, y, x] where each tap looks."""
+    windows = Windows(x.shape, weight.shape[2:], values)
+    rows, columns = windows.counts
+    top, left = windows.padding[:2]
+    moves = widen(np, offset).reshape(x.shape[0], values["offset_groups"], -1, 2, rows, columns)
+    down = np.arange(rows)[:, None] * windows.stride[0] - top
+    across = np.arange(columns)[None, :] * windows.stride[1] - left
+    for tap, (i, j) in enumerate(product(*map(range, windows.kernel))):
+        yield (
+            moves[:, :, tap, 0] + down + i * windows.dilation[0],
+            moves[:, :, tap, 1] + across + j * windows.dilation[1],
+        )
 
 
 def _sums(np: Any, sample: Any, x: Any, weight: Any, offset: Any, mask: Any, values: Values) -> Any:
     """Wide sums of what ``sample`` finds at the places of the taps."""
-    groups, parts = values["groups"], values["offset_groups"]
-    images, channels, height, width = x.shape
-    windows = Windows(x.shape, weight.shape[2:], values)
-    rows, columns = windows.counts
-    taps = elements(windows.kernel)
-    top, left = windows.padding[:2]
-    moves = widen(np, offset).reshape(images, parts, taps, 2, rows, columns)
+    groups, images = values["groups"], x.shape[0]
+    rows, columns = Windows(x.shape, weight.shape[2:], values).counts
+    taps = elements(weight.shape[2:])
     factors = None
     if mask is not None:
-        factors = widen(np, mask).reshape(images, parts, taps, rows, columns)
-    split = widen(np, x).reshape(images, parts, channels // parts, height, width)
+        factors = widen(np, mask).reshape(images, values["offset_groups"], taps, rows, columns)
     outputs, own = weight.shape[0] // groups, weight.shape[1]
     weights = widen(np, weight).reshape(groups, outputs, own, taps)
     total = np.zeros((images, groups, outputs, rows, columns), np.float64)
-    if x.size == 0 or total.size == 0:
-        sampled = []
-    else:
-        down = np.arange(rows)[:, None] * windows.stride[0] - top
-        across = np.arange(columns)[None, :] * windows.stride[1] - left
-        sampled = [
-            sample(
-                np,
-                split,
-                moves[:, :, tap, 0] + down + i * windows.dilation[0],
-                moves[:, :, tap, 1] + across + j * windows.dilation[1],
-            )
-            for tap, (i, j) in enumerate(product(*map(range, windows.kernel)))
-        ]
-    for tap, picked in enumerate(sampled):
-        scaled = picked if factors is None else picked * factors[:, :, None, tap]
-        pixels = scaled.reshape(images, groups, own, rows, columns)
-        for channel in range(own):
-            factor = weights[:, :, channel, tap].reshape(groups, outputs, 1, 1)
-            total += pixels[:, :, channel, None] * factor
+    if x.size and total.size:
+        split = split_images(np, x, values)
+        for tap, (y, across) in enumerate(places(np, x, weight, offset, values)):
+            picked = sample(np, split, y, across)
+            scaled = picked if factors is None else picked * factors[:, :, None, tap]
+            pixels = scaled.reshape(images, groups, own, rows, columns)
+            for channel in range(own):
+                factor = weights[:, :, channel, tap].reshape(groups, outputs, 1, 1)
+                total += pixels[:, :, channel, None] * factor
     return total.reshape(images, weight.shape[0], rows, columns)
 
 
@@ -196,7 +215,6 @@ DEFORM_CONV = Operation(
         Sample(shapes=((0, 1, 3, 3), (1, 1, 2, 2), (0, 8, 2, 2), None, None)),
     ),
     source="ONNX node tests basic_deform_conv_* and deform_conv_*",
-    no_gradient="this version has none; conv2d has one",
 )
 
 OPERATIONS = (DEFORM_CONV,)

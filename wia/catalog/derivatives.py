@@ -22,7 +22,17 @@ from . import (
 from ._model import FLOATS, Operation
 from ._programs import Program, Step, Term, read_program
 
-__all__ = ["PROGRAMS", "Program", "Step", "Term", "gradient_of", "gradient_text", "why_not"]
+__all__ = [
+    "CONSTANT",
+    "LACKING",
+    "PROGRAMS",
+    "Program",
+    "Step",
+    "Term",
+    "gradient_of",
+    "gradient_text",
+    "why_not",
+]
 
 PROGRAMS: dict[str, str] = {
     **_gradients_elements.PROGRAMS,
@@ -35,6 +45,30 @@ PROGRAMS: dict[str, str] = {
     **_gradients_moves.PROGRAMS,
     **_gradients_sequences.PROGRAMS,
 }
+
+LACKING = {
+    "roi_align_gradient": "in the mode max: second derivatives of that are not in the catalog",
+    "polygamma": "of order 8, whose derivative is that of order 9, which polygamma does not reach",
+}
+"""For which attributes an operation has no gradient, and why; otherwise it has one for all."""
+
+_TABLE = "a table that is given and not learned"
+_CHOICE = "it chooses where grad goes, and the output is constant between choices"
+CONSTANT = {
+    ("copysign", "b"): "its sign alone counts, so the output is constant between steps",
+    ("heaviside", "a"): "the output is constant between steps",
+    ("nll_loss", "weight"): "weights of classes are given and not learned",
+    ("softmax_cross_entropy", "weight"): "weights of classes are given and not learned",
+    ("rotary_embedding", "cos"): _TABLE,
+    ("rotary_embedding", "sin"): _TABLE,
+    ("roi_align", "rois"): "regions are given and not learned, as in torchvision",
+    ("max_roi_pool", "rois"): "regions are rounded, so the output is constant between steps",
+    ("relu_gradient", "output"): _CHOICE,
+    ("max_pool2d_gradient", "input"): _CHOICE,
+    ("roi_align_gradient", "input"): _CHOICE,
+    ("roi_align_gradient", "rois"): "regions are given and not learned, as in torchvision",
+}
+"""Inputs that are floats and have no gradient, where others of the operation have one, and why."""
 
 
 def gradient_text(operation: Operation) -> str:

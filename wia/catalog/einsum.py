@@ -21,14 +21,15 @@ from ._numeric import narrow, widen
 _LONGEST = 39
 
 
-def _text(equation: Any) -> str:
+def equation_text(equation: Any) -> str:
+    """The equation of character codes, without spaces."""
     return "".join(map(chr, equation)).replace(" ", "")
 
 
 def einsum(np: Any, *inputs: Any, equation: Any) -> Any:
     """The sum over all labels that the result lacks."""
     wide = [widen(np, item) for item in inputs if item is not None]
-    total = np.einsum(_text(equation), *wide, optimize=False)
+    total = np.einsum(equation_text(equation), *wide, optimize=False)
     return narrow(np, np.asarray(total), inputs[0].dtype)
 
 
@@ -41,7 +42,7 @@ def _products(shapes: tuple[Shape | None, ...], values: Values) -> int:
     """Factors of all products: one of each input for every value of all labels."""
     given = [shape for shape in shapes if shape is not None]
     sizes: dict[str, int] = {}
-    terms = _text(values["equation"]).split("->")[0].split(",")
+    terms = equation_text(values["equation"]).split("->")[0].split(",")
     for term, shape in zip(terms, given, strict=True):
         before, _, after = term.partition("...")
         behind = len(shape) - len(after)
@@ -51,9 +52,21 @@ def _products(shapes: tuple[Shape | None, ...], values: Values) -> int:
     return elements(tuple(sizes.values())) * len(given)
 
 
-def _codes(text: str) -> dict[str, Any]:
+def codes(text: str) -> dict[str, Any]:
+    """The attribute of an equation that is given as text."""
     return {"equation": tuple(text.encode("ascii"))}
 
+
+EQUATION = Attribute(
+    name="equation",
+    summary="ASCII codes of the characters; has to be given.",
+    default=(),
+    length=_LONGEST,
+    variable=True,
+    length_field="equation_length",
+    maximum=127,
+    text=True,
+)
 
 EINSUM = Operation(
     number=161,
@@ -74,18 +87,7 @@ EINSUM = Operation(
         "1 to 31 inputs. Integers wrap.",
     ),
     standard=Standard(name="Einsum", opset=12, note="labels don't broadcast"),
-    attributes=(
-        Attribute(
-            name="equation",
-            summary="ASCII codes of the characters; has to be given.",
-            default=(),
-            length=_LONGEST,
-            variable=True,
-            length_field="equation_length",
-            maximum=127,
-            text=True,
-        ),
-    ),
+    attributes=(EQUATION,),
     config="wia_einsum_config_t",
     tolerance=Tolerance(
         ulps=1.0,
@@ -96,16 +98,15 @@ EINSUM = Operation(
     ),
     flops=lambda shapes, out, values: float(_products(shapes, values)),
     samples=(
-        Sample(shapes=((3, 4), (4, 5)), values=_codes("ij,jk->ik")),
-        Sample(shapes=((2, 1, 3, 33), (5, 33, 2)), values=_codes("...ij, ...jk")),
-        Sample(shapes=((4, 4, 3),), values=_codes("iij->j")),
-        Sample(shapes=((3,), (4,), (5,)), values=_codes("c,a,b")),
-        Sample(shapes=((9,), (9,)), values=_codes("i,i"), fills=("wide", "positive")),
-        Sample(shapes=((), (2,)), values=_codes(",i->i")),
-        Sample(shapes=((2, 0), (0, 3)), values=_codes("ij,jk")),
+        Sample(shapes=((3, 4), (4, 5)), values=codes("ij,jk->ik")),
+        Sample(shapes=((2, 1, 3, 33), (5, 33, 2)), values=codes("...ij, ...jk")),
+        Sample(shapes=((4, 4, 3),), values=codes("iij->j")),
+        Sample(shapes=((3,), (4,), (5,)), values=codes("c,a,b")),
+        Sample(shapes=((9,), (9,)), values=codes("i,i"), fills=("wide", "positive")),
+        Sample(shapes=((), (2,)), values=codes(",i->i")),
+        Sample(shapes=((2, 0), (0, 3)), values=codes("ij,jk")),
     ),
     source="ONNX node tests einsum_*",
-    no_gradient="this version has none; matmul, transpose and reduce_sum have one",
 )
 
 OPERATIONS = (EINSUM,)

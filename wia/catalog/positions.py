@@ -222,7 +222,6 @@ KV_CACHE_UPDATE = Operation(
         Sample(shapes=((2, 3, 4), (2, 0, 4), None)),
     ),
     source="ONNX node tests tensorscatter*",
-    no_gradient="it serves inference, where nothing is trained",
 )
 
 OPERATIONS = (ROTARY_EMBEDDING, KV_CACHE_UPDATE)

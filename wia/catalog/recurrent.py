@@ -225,7 +225,6 @@ RNN = Operation(
     flops=_flops,
     samples=_samples(1, 0),
     source="ONNX node tests simple_rnn_* and rnn_seq_length; lengths by hand",
-    no_gradient="this version has none; rnn_cell has one",
 )
 
 GRU = Operation(
@@ -257,7 +256,6 @@ GRU = Operation(
         ),
     ),
     source="ONNX node tests gru_*; linear_before_reset by hand",
-    no_gradient="this version has none; gru_cell has one",
 )
 
 LSTM = Operation(
@@ -298,7 +296,6 @@ LSTM = Operation(
         ),
     ),
     source="ONNX node tests lstm_*; coupled gates by hand",
-    no_gradient="this version has none; lstm_cell has one",
 )
 
 OPERATIONS = (RNN, GRU, LSTM)

@@ -137,7 +137,6 @@ RNN_CELL = _entry(
     summary="One step of a simple recurrent layer.",
     formula="next_h = tanh(x w^T + h r^T + bias)",
     source="the ONNX vectors of rnn, one step at a time",
-    no_gradient="this version has none; rnn_cell has one",
 )
 GRU_CELL = _entry(
     384,
@@ -151,7 +150,6 @@ GRU_CELL = _entry(
     attributes=(flag("linear_before_reset", "1: n = tanh(x w_n^T + b + r (h r_n^T + b'))."),),
     config="wia_gru_cell_config_t",
     source="the ONNX vectors of gru, one step at a time",
-    no_gradient="this version has none; gru_cell has one",
 )
 LSTM_CELL = _entry(
     385,
@@ -163,7 +161,6 @@ LSTM_CELL = _entry(
     "next_h = o tanh(next_c)",
     notes=("Gates in w, r and bias: i, o, f, c.",),
     source="the ONNX vectors of lstm, one step at a time",
-    no_gradient="this version has none; lstm_cell has one",
 )
 
 OPERATIONS = (RNN_CELL, GRU_CELL, LSTM_CELL)
