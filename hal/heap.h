@@ -105,4 +105,10 @@ wia__segment_t *wia__heap_shrink(wia__heap_t *heap, uint64_t keep);
 
 uint64_t wia__heap_largest(const wia__heap_t *heap);
 
+/* Of the lane that the piece is in, or leaves. (heap_bin.c) */
+void wia__put_in_bin(wia__piece_t *piece);
+void wia__take_from_bin(wia__piece_t *piece);
+/* A piece of at least size bytes, or NULL. (heap_bin.c) */
+wia__piece_t *wia__find_in_bins(const wia__bins_t *bins, uint64_t size);
+
 #endif
