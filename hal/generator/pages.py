@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from .c_header import signature, sized
 from .config import fields, init_macro
-from .model import CONSTANT, LACKING, Operation, Option, gradient_text, why_not
+from .model import (
+    CONSTANT,
+    LACKING,
+    Attribute,
+    Operation,
+    Option,
+    gradient_text,
+    why_not,
+)
 
 
 def make(operations: tuple[Operation, ...]) -> dict[str, str]:
@@ -55,6 +63,7 @@ def _page(operation: Operation) -> str:
     notes = [*operation.notes, *([sized(operation)] if operation.count else [])]
     if notes:
         parts += [_title("Rules", "-"), *(f"- {_escape(note)}" for note in notes), ""]
+    parts += [_title("Errors", "-"), _table(_errors(operation))]
     parts += [_title("Numbers", "-"), _table(_numbers(operation))]
     parts += [_title("Gradient", "-"), *_gradient(operation)]
     return "\n".join(parts)
@@ -118,6 +127,44 @@ def _values(operation: Operation) -> list[list[str]]:
         summary = _escape(scalar.summary)
         rows.append([f"``{scalar.name}``", "scalar", f"``{scalar.default}``", summary])
     return rows
+
+
+def _errors(operation: Operation) -> list[list[str]]:
+    """What the library answers before a kernel runs."""
+    lead = operation.inputs[operation.lead] if operation.lead >= 0 else operation.output
+    bad = "INVALID_ARGUMENT"
+    rows = [
+        ["Status", "When"],
+        [
+            bad,
+            f"``{lead.name}`` has a dtype that *Numbers* doesn't list, or another's doesn't fit.",
+        ],
+    ]
+    rows.append([bad, "Shapes that *Operands* and *Rules* don't allow."])
+    for item in (*operation.attributes, *operation.options):
+        limits = _limits(item)
+        if limits:
+            rows.append([bad, f"``{item.name}`` is {limits}."])
+    if operation.inputs:
+        rows.append([bad, "An output overlaps another operand and isn't the same tensor."])
+    rows += [
+        [bad, "An operand or the stream is of another device than the context."],
+        ["INVALID_HANDLE", "An operand, the context or the stream was destroyed."],
+        ["UNIMPLEMENTED", "The driver has no kernel for these dtypes: :doc:`support`."],
+    ]
+    return rows
+
+
+def _limits(item: Attribute | Option) -> str:
+    """What a value is that is refused; "" for one that is only looked at beside the shapes."""
+    if item.choices:
+        return "none of its choices"
+    if item.kind not in ("int", "float") or item.text:
+        return ""
+    least, most = item.range
+    ends = [f"below {least:.10g}"] if abs(least) < 2**62 else []
+    ends += [f"above {most:.10g}"] if abs(most) < 2**62 else []
+    return " or ".join([*ends, *(["not a number"] if item.kind == "float" else [])])
 
 
 def _struct(operation: Operation) -> str:

@@ -91,6 +91,7 @@ def test_forms(form: str, tmp_path: Path) -> None:
     page = generate.pages.make(operations)["made.rst"]
     for item in (*operation.inputs, *operation.outputs, *operation.fields):
         assert f"``{item.name}``" in page
+    assert page.count("INVALID_ARGUMENT") >= 3
 
 
 def test_numbers_are_given_once(monkeypatch: pytest.MonkeyPatch) -> None:
