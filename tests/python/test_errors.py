@@ -131,6 +131,8 @@ def arguments(name: str, replaced: int, value: Any, valid: dict[str, Any]) -> li
         dims.dtype, dims.m, dims.n, dims.k = lib.WIA_FLOAT32, 1, 1, 1
     elif name in ("wia_concat", "wia_einsum", "wia_stack"):
         given[1:3] = [operands, 1]
+    elif name == "wia_einsum_gradient":
+        given[1:3] = [operands, 2]
     for own, kind in zip(given, kinds, strict=True):
         if kind.cname.endswith("_config_t *"):
             for field, needed in NEEDED.get(name.removesuffix("_gradient"), {}).items():
@@ -318,6 +320,7 @@ def test_closing_twice_is_fine() -> None:
 
 # Their last pointer is a config, a context, a text, data of the caller or what they destroy.
 WITHOUT_OUTPUT = {
+    "wia_allocate_arena",
     "wia_allocate_memory",
     "wia_begin_capture",
     "wia_call_on_event",
@@ -325,7 +328,10 @@ WITHOUT_OUTPUT = {
     "wia_destroy_profile_report",
     "wia_destroy_profiling_session",
     "wia_enqueue_host_function",
+    "wia_free_arena",
     "wia_save_profile_report",
+    "wia_set_allocator",
+    "wia_set_device_allocator",
     "wia_set_log_callback",
     "wia_configure_memory_pool",
     "wia_configure_validation",
