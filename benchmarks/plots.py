@@ -112,7 +112,9 @@ def _by_size(
         else:
             axes.set_ylim(bottom=0)
     panels[0].set_ylabel(f"time, {peer} = 1")
-    panels[0].legend(frameon=False)
+    figure.legend(
+        *panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False
+    )
     return figure
 
 
