@@ -76,6 +76,7 @@ static void test_limits(void) {
   release(memory[0], NULL);
   release(memory[2], NULL);
   CHECK_STATUS(wia_malloc_async(context, 4 * MB, NULL, NULL, &more), WIA_STATUS_RESOURCE_EXHAUSTED);
+  CHECK_MESSAGE("fragmentation is ");
   CHECK(info_of().failed_count >= 2);
   more = allocate(2 * MB, NULL); /* what is kept makes room */
   release(more, NULL);
