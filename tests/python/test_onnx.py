@@ -274,3 +274,21 @@ def test_the_newest_opset_of_onnx_is_read() -> None:
     newest = onnx.defs.onnx_opset_version()
     m = model([node("Relu", ["x"], "y")], {"x": [1]}, ["y"], opset=newest)
     assert wia.onnx.load(m, device="reference").run([[-1.0]])["y"].tolist() == [0]
+
+
+@pytest.mark.parametrize("name", ["strides", "dilations"])
+@pytest.mark.parametrize("op", ["MaxPool", "AveragePool", "Conv", "ConvTranspose"])
+def test_windows_that_do_not_move_are_told(op: str, name: str) -> None:
+    """Guard: the least size in read_sizes."""
+    more = {} if op.startswith("Conv") else {"kernel_shape": [2, 2]}
+    inputs: dict[str, Any] = {"x": [1, 1, 4, 4]}
+    if not more:
+        inputs["w"] = [1, 1, 2, 2]
+    for pad in ("SAME_UPPER", "NOTSET"):
+        made = node(op, [*inputs], "y", auto_pad=pad, **more, **{name: [0, 1]})
+        session = wia.onnx.load(model([made], inputs, ["y"]), "reference")
+        values = {key: np.ones(shape, np.float32) for key, shape in inputs.items()}
+        with pytest.raises(
+            wia.InvalidArgumentError, match=rf"{name} is \[0, 1\]; expected 1 or more"
+        ):
+            session.run(values)

@@ -173,3 +173,20 @@ def _changed(name: str, **attributes: Any) -> Case:
 def test_wrong_attributes_are_told(case: Case, text: str) -> None:
     with pytest.raises(wia.WiaError, match=rf"'n' \(ai.onnx.ml.{case.op}-\d\).*{text}"):
         run_case(case)
+
+
+@pytest.mark.parametrize(
+    ("op", "attributes", "dtype"),
+    [
+        ("Binarizer", {"threshold": float("inf")}, np.int64),
+        ("Imputer", {"imputed_value_int64s": [2**60]}, np.int32),
+        ("Imputer", {"imputed_value_int64s": [1], "replaced_value_int64": 2**60}, np.int32),
+    ],
+)
+def test_numbers_that_have_no_place_are_told(op: str, attributes: Any, dtype: Any) -> None:
+    """Guard: _make in wia.onnx._call, which literal and once go through."""
+    x = np.ones((2, 1), dtype)
+    kind = helper.np_dtype_to_tensor_dtype(x.dtype)
+    session = wia.onnx.load(node_model(op, {"x0": x}, [kind], **attributes), "reference")
+    with pytest.raises(wia.onnx.ModelError, match=rf"{op}.*number of an attribute has no place"):
+        session.run({"x0": x})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from wia._tensor import Tensor
 from wia.onnx._errors import ModelError, UnsupportedError
@@ -22,6 +22,16 @@ Result: TypeAlias = "Value | tuple[Value, ...]"
 """One output, or a tuple of all. A list is one output that is a sequence."""
 
 Lowering: TypeAlias = "Callable[[Call], Result]"
+
+Made = TypeVar("Made")
+
+
+def _make(make: Callable[[], Made]) -> Made:
+    """What a function makes of attributes, whose numbers may be beyond what a dtype holds."""
+    try:
+        return make()
+    except OverflowError as error:
+        raise ModelError(f"a number of an attribute has no place: {error}") from None
 
 
 class Call:
@@ -175,7 +185,7 @@ class Call:
         """A tensor of a few numbers."""
         import numpy as np
 
-        return self._runtime.placer.literal(np.array(value, dtype))
+        return self._runtime.placer.literal(_make(lambda: np.array(value, dtype)))
 
     def put(self, array: np.ndarray[Any, Any]) -> Tensor:
         """A tensor for an array that was computed on the host."""
@@ -183,7 +193,7 @@ class Call:
 
     def kept(self, make: Callable[[], Any], *key: object) -> Any:
         """What is made of nothing but attributes: made in the first run that asks for this key."""
-        return self._runtime.kept(self.node, make, key)
+        return self._runtime.kept(self.node, lambda: _make(make), key)
 
     def once(self, make: Callable[[], np.ndarray[Any, Any]], *key: object) -> Tensor:
         """A tensor for an array that is made as kept() says."""

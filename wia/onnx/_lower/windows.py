@@ -34,6 +34,8 @@ def read_sizes(call: Call, name: str, rank: int, default: int) -> Sizes:
     sizes = tuple(call.attribute(name) or (default,) * rank)
     if len(sizes) != rank:
         raise ModelError(f"{name} has {len(sizes)} sizes; expected {rank}, as the kernel has")
+    if min(sizes, default=default) < default:
+        raise ModelError(f"{name} is {list(sizes)}; expected {default} or more")
     return sizes
 
 
