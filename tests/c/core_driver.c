@@ -328,6 +328,7 @@ void core_start(void) {
   pthread_atfork(before_fork, behind_fork, behind_fork);
   /* what is given back is looked for, with canaries behind it */
   setenv("WIA_MEMORY_POOL", "off", 0);
+  setenv("WIA_PLAN_CACHE_SIZE", "32", 0); /* core_evict has few to push out */
   unsetenv("WIA_DRIVER_PATH");
   if (!CHECK_STATUS(core_register(), WIA_STATUS_OK)) exit(CHECK_DONE());
 }

@@ -2,10 +2,12 @@
  * test in a process of its own, since the counts are those of a process. */
 #include "core_driver.h"
 
+static const char *const default_size = ""; /* empty is unset */
+
 static wia_context_t *context;
 
 static void start(const char *cache_size) {
-  if (cache_size) setenv("WIA_PLAN_CACHE_SIZE", cache_size, 1);
+  setenv("WIA_PLAN_CACHE_SIZE", cache_size, 1);
   core_start();
   context = core_context(CORE_PLAIN);
 }
@@ -30,7 +32,7 @@ static void add_times(int64_t size, uint32_t times) {
 /* -- counts -------------------------------------------------------------------------------------- */
 
 static void test_counts(void) {
-  start(NULL);
+  start(default_size);
   check_counts_are(0, 0, 0, 0);
   CHECK(core_cache(CORE_PLAIN).capacity == 1024);
   add_times(4, 1);
@@ -80,7 +82,7 @@ static void test_counts(void) {
 
 /* Scalars are the launch's, attributes the signature's. */
 static void test_signatures(void) {
-  start(NULL);
+  start(default_size);
   const int64_t shape[] = {3, 3};
   wia_tensor_t a = core_empty(context, 2, shape), c = core_empty(context, 2, shape);
   const float ones[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
@@ -210,7 +212,7 @@ static void add_from_threads(int64_t size, wia_status_t expected) {
 }
 
 static void test_prepare_once(void) {
-  start(NULL);
+  start(default_size);
   core.prepare_delay_ms = 50;
   add_from_threads(100, WIA_STATUS_OK);
   CHECK(core.prepares == 1 && core.launches == 10 * THREADS);
@@ -227,7 +229,7 @@ static void *slow_add(void *unused) {
 }
 
 static void test_prepare_apart(void) {
-  start(NULL);
+  start(default_size);
   pthread_t thread;
   add_times(49, 1);
   core.prepare_delay_ms = 300;
@@ -243,7 +245,7 @@ static void test_prepare_apart(void) {
 /* -- refusals ------------------------------------------------------------------------------------ */
 
 static void test_refusals(void) {
-  start(NULL);
+  start(default_size);
   wia_tensor_t a = core_tensor(context, 4, 1), s = core_empty(context, 0, NULL);
   for (uint32_t i = 0; i < 5; i++) {
     CHECK_STATUS(wia_reduce_sum(context, a, s, NULL, NULL), WIA_STATUS_UNIMPLEMENTED);
@@ -277,7 +279,7 @@ static void test_refusals(void) {
 }
 
 static void test_no_function(void) {
-  start(NULL);
+  start(default_size);
   core.prepare_nothing = true;
   wia_tensor_t a = core_tensor(context, 4, 1), b = core_tensor(context, 4, 0);
   CHECK_STATUS(wia_add(context, a, a, b, NULL), WIA_STATUS_INTERNAL);
