@@ -11,7 +11,6 @@ from __future__ import annotations
 from wia._call import start as _start_calls
 from wia._context import Context
 from wia._custom import Op, op
-from wia._custom_define import TensorSpec
 from wia._custom_gradient import GradientCall
 from wia._device import (
     Device,
@@ -53,6 +52,7 @@ from wia._errors import (
 from wia._event import Event
 from wia._graph import Executable, Graph, GraphNode, GraphOperand
 from wia._group import Group, Value
+from wia._infer import TensorSpec, infer_outputs
 from wia._layer import EnabledLayer, LayerInfo, disable_layer, enable_layer, layers
 from wia._log import set_log_level
 from wia._memory_pool import MemoryStats
@@ -130,6 +130,7 @@ __all__ = [
     "find_device",
     "from_dlpack",
     "grad",
+    "infer_outputs",
     "layers",
     "leak_report",
     "load_report",

@@ -11,6 +11,7 @@ from wia._dlpack import SupportsDLPack, from_dlpack
 from wia._dtype import dtype_code
 from wia._errors import ArgumentTypeError, check
 from wia._group import Group, Value
+from wia._infer import Described, infer
 from wia._native import NULL, ffi, lib
 from wia._operations import Operations
 from wia._plan import Plan
@@ -32,8 +33,6 @@ _CACHE_SIZE = 4096
 
 Output = TypeVar("Output", Tensor, Tensor | None)
 """A tensor for an output, or None for one that is left out."""
-Described = tuple[tuple[int, ...], int]
-"""Shape and dtype number of a tensor to be."""
 
 
 class Context(Resource, Operations):
@@ -271,19 +270,8 @@ class Context(Resource, Operations):
         self, op: int, inputs: Sequence[Tensor | Value | None], attributes: Mapping[str, object]
     ) -> tuple[Described, ...]:
         """Shapes and dtype numbers of the outputs of an operation."""
-        entry = find_operation(op)
-        shapes = ffi.new("wia_shape_t[]", len(inputs))
-        for shape, tensor in zip(shapes, inputs, strict=True):
-            if tensor is not None:
-                shape.dtype = tensor._code
-                shape.rank = len(tensor._shape)
-                shape.shape = tensor._shape
-        packed, count, kept = pack_attributes(entry, attributes)
-        outputs = len(entry.outputs)
-        out = ffi.new("wia_shape_t[]", outputs)
-        check(lib.wia_infer_outputs(op, shapes, len(inputs), packed, count, out, outputs))
-        del kept
-        return tuple((tuple(item.shape[0 : item.rank]), item.dtype) for item in out)
+        given = [None if tensor is None else (tensor._shape, tensor._code) for tensor in inputs]
+        return infer(op, given, attributes)
 
     def __repr__(self) -> str:
         state = ", closed" if self.closed else ""

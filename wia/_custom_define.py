@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from wia._callbacks import callback
 from wia._dtype import CODES, NAMES
 from wia._errors import InvalidArgumentError, check
+from wia._infer import TensorSpec
 from wia._native import ffi, lib, new_struct
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Differentiate",
     "Infer",
-    "TensorSpec",
     "define",
     "dtype_mask",
     "kept",
@@ -28,13 +28,6 @@ __all__ = [
 
 kept: list[Any] = []
 """Handles that the library has for good."""
-
-
-class TensorSpec(NamedTuple):
-    """Shape and dtype, by name, of a tensor that need not be there."""
-
-    shape: tuple[int, ...]
-    dtype: str
 
 
 Infer = Callable[..., TensorSpec | Sequence[TensorSpec]]

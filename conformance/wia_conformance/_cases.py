@@ -8,15 +8,17 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from wia.catalog import OPERATIONS, Operation, Sample, sample_values
+from wia import TensorSpec
+from wia.catalog import OPERATIONS, Operation, Sample, input_dtypes, sample_values
 from wia_conformance._forms import applies
 from wia_conformance._samples import more_samples
-from wia_conformance._values import input_name, is_packed, make_call
+from wia_conformance._values import input_name, is_packed, numpy_dtype
+from wia_conformance._widths import infer_of, sized_samples
 
 __all__ = ["PROFILES", "Case", "list_cases", "select_cases"]
 
 PROFILES: dict[str, str] = {"ops": "every operation of the catalog, in every dtype"}
-_LAYOUTS = ("packed", "offset", "gaps", "transposed", "reversed", "repeated")
+_LAYOUTS: tuple[str, ...] = ("packed", "offset", "gaps", "transposed", "reversed", "repeated")
 _OWN_LAYOUTS = ("packed", "offset")
 _PACKED_LAYOUTS = ("packed",)
 
@@ -65,55 +67,65 @@ def select_cases(cases: Sequence[Case], patterns: Sequence[str]) -> list[Case]:
 
 @cache
 def _all_cases() -> tuple[Case, ...]:
-    return tuple(
-        case
-        for operation in OPERATIONS
-        for dtype in operation.dtypes
-        for case in _cases_of(operation, dtype)
-    )
+    return tuple(case for operation in OPERATIONS for case in _cases_of(operation))
 
 
-def _cases_of(operation: Operation, dtype: str) -> Iterator[Case]:
-    yield Case(
-        id=f"{operation.name}/{dtype}/support",
-        op=operation.name,
-        dtype=dtype,
-        shapes=(),
-        form="support",
-    )
-    own = more_samples(operation)
-    first = True
-    for sample in (*operation.samples, *own):
-        if dtype not in (sample.dtypes or operation.dtypes):
-            continue
-        yield from _forms_of(operation, dtype, sample, first, sample in own)
-        first = False
+def _cases_of(operation: Operation) -> Iterator[Case]:
+    more = more_samples(operation)
+    known = {_describe(sample) for sample in (*operation.samples, *more)}
+    sized = [item for item in sized_samples(operation) if _describe(item) not in known]
+    for place, dtype in enumerate(operation.dtypes):
+        yield Case(
+            id=f"{operation.name}/{dtype}/support",
+            op=operation.name,
+            dtype=dtype,
+            shapes=(),
+            form="support",
+        )
+        listed = [(sample, _LAYOUTS) for sample in operation.samples]
+        listed += [(sample, _OWN_LAYOUTS) for sample in more]
+        # One layout for each size: over the dtypes a size comes up in several of them.
+        turns = [_LAYOUTS[(place + turn) % len(_LAYOUTS)] for turn in range(len(sized))]
+        listed += [(sample, (layout,)) for sample, layout in zip(sized, turns, strict=True)]
+        first = True
+        for sample, layouts in listed:
+            if dtype in (sample.dtypes or operation.dtypes):
+                yield from _forms_of(operation, dtype, sample, layouts, first)
+                first = False
 
 
 def _forms_of(
-    operation: Operation, dtype: str, sample: Sample, first: bool, own: bool
+    operation: Operation, dtype: str, sample: Sample, layouts: tuple[str, ...], first: bool
 ) -> Iterator[Case]:
     values = sample_values(operation, sample, dtype)
-    call = make_call(operation, dtype, sample.shapes, values, sample.fills, sample.own)
-    outputs = call.expected
-    inputs = tuple(shape for shape in sample.shapes if shape is not None)
+    dtypes = input_dtypes(operation, dtype, sample)
+    outputs = infer_of(operation, dtype, sample)
+    inputs = [
+        None if shape is None else TensorSpec(shape, name)
+        for shape, name in zip(sample.shapes, dtypes, strict=True)
+    ]
+    given = tuple(item.shape for item in inputs if item is not None)
     output_shapes = tuple(output.shape for output in outputs)
-    layouts: tuple[str, ...] = _OWN_LAYOUTS if own else _LAYOUTS
-    if any(is_packed(array.dtype) for array in (*call.inputs, *outputs) if array is not None):
+    everything = layouts == _LAYOUTS
+    if any(item and is_packed(numpy_dtype(item.dtype)) for item in (*inputs, *outputs)):
         layouts = _PACKED_LAYOUTS
-    forms = [(form, -1, 0) for form in layouts if applies(form, inputs, output_shapes)]
+    applied = [form for form in layouts if applies(form, given, output_shapes)]
+    forms = [(form, -1, 0) for form in applied or _PACKED_LAYOUTS]
     if first:
         forms += [("stream", -1, 0), ("again", -1, 0)]
-    if not own and not call.reads_output:
-        for position, array in enumerate(call.inputs):
-            for number, output in enumerate(outputs):
-                if array is not None and (array.shape, array.dtype) == (output.shape, output.dtype):
-                    forms.append(("in-place", position, number))
+    if everything and not operation.outputs_read({**operation.defaults(), **values}):
+        for position, item in enumerate(inputs):
+            forms += [
+                ("in-place", position, number)
+                for number, output in enumerate(outputs)
+                if item == output
+            ]
+    described = f"{operation.name}/{dtype}/{_describe(sample)}"
     for form, target, number in forms:
         named = f"{form}-{input_name(operation, target)}" if target >= 0 else form
         named += f"-{operation.outputs[number].name}" if number else ""
         yield Case(
-            id=f"{operation.name}/{dtype}/{_describe(sample)}/{named}",
+            id=f"{described}/{named}",
             op=operation.name,
             dtype=dtype,
             shapes=sample.shapes,
@@ -124,7 +136,7 @@ def _forms_of(
             target=target,
             target_output=number,
             output_shapes=output_shapes,
-            output_dtypes=tuple(output.dtype.name for output in outputs),
+            output_dtypes=tuple(output.dtype for output in outputs),
         )
 
 

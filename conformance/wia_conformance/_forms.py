@@ -57,14 +57,13 @@ def applies(form: str, inputs: tuple[Shape, ...], outputs: tuple[Shape, ...]) ->
 
 def room(shape: Shape, layout: str) -> int:
     """Elements that the memory of an operand has, those that guard it included."""
-    front = _FRONT if layout == "offset" else 0
-    return front + elements(_stored(shape, layout)) + GUARD
+    return _front(layout) + elements(_stored(shape, layout)) + GUARD
 
 
 def lay_out(flat: Any, shape: Shape, layout: str) -> Any:
     """The view of a flat array or tensor of room() elements that is the operand."""
     stored = _stored(shape, layout)
-    front = _FRONT if layout == "offset" else 0
+    front = _front(layout)
     view = flat[front : front + elements(stored)].reshape(stored)
     if layout == "transposed":
         return view.T
@@ -73,6 +72,11 @@ def lay_out(flat: Any, shape: Shape, layout: str) -> Any:
     if layout == "reversed" and shape:
         return view[(slice(None, None, -1),) * len(shape)]
     return view
+
+
+def _front(layout: str) -> int:
+    """Elements before those of an operand: all but packed ones begin at an odd one."""
+    return 0 if layout == "packed" else _FRONT
 
 
 def _repeats(shape: Shape) -> bool:
