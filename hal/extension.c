@@ -1,26 +1,15 @@
 /* extension.c: extensions of devices: those of their drivers, and those that were registered. */
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "context.h"
+#include "extension.h"
 #include "fork.h"
-#include "names.h"
 #include "op.h"
 #include "supply.h"
 
 enum { MAX_OFFERED = 1024 }; /* of one driver */
-
-/* Never freed once it is in a list. */
-typedef struct wia__extension_t {
-  wia_device_extension_t given; /* a copy; of a driver, its strings */
-  uint32_t major, minor;
-  uint32_t capability_count, operation_count;
-  const char *operations[WIA_MAX_EXTENSION_OPERATIONS];
-  int32_t device_id;
-  struct wia__extension_t *next;
-} wia__extension_t;
 
 /* Those that were registered, in their order, of all devices. Under the mutex. */
 static wia__extension_t *registered;
@@ -28,62 +17,6 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static wia__extension_t none; /* the list of a driver without any */
 
 void wia__fork_extensions(wia__fork_t stage) { wia__fork_mutex(stage, &mutex); }
-
-/* -- what is well formed ------------------------------------------------------------------------- */
-
-static bool read_number(const char **text, uint32_t *out_number) {
-  uint32_t length = 0;
-  for (*out_number = 0; isdigit((unsigned char)**text) && length < 6; ++*text, ++length)
-    *out_number = *out_number * 10 + (uint32_t)(**text - '0');
-  return length > 0;
-}
-
-static bool read_version(const char *text, uint32_t *out_major, uint32_t *out_minor) {
-  if (!text || !read_number(&text, out_major) || *text++ != '.') return false;
-  return read_number(&text, out_minor) && *text == '\0';
-}
-
-static bool is_id(const char *name) {
-  return wia__is_driver_name(name) || wia__is_scoped_name(name);
-}
-
-/* Fills the rest from what was given. Else false, and why. */
-static bool examine(wia__extension_t *extension, char out_why[WIA__TEXT_SIZE]) {
-  const wia_device_extension_t *given = &extension->given;
-  if (!is_id(given->extension_id)) {
-    snprintf(out_why, WIA__TEXT_SIZE,
-             "has the id \"%.80s\"; expected WIA_EXT_* or \"vendor::name\", of lower-case letters, "
-             "digits and _",
-             given->extension_id ? given->extension_id : "(NULL)");
-    return false;
-  }
-  if (!read_version(given->version, &extension->major, &extension->minor)) {
-    snprintf(out_why, WIA__TEXT_SIZE, "\"%s\" has the version \"%.40s\"; expected \"major.minor\"",
-             given->extension_id, given->version ? given->version : "(NULL)");
-    return false;
-  }
-  uint32_t size = sizeof size;
-  if (given->table) memcpy(&size, given->table, sizeof size);
-  if (size < sizeof size) {
-    snprintf(out_why, WIA__TEXT_SIZE,
-             "\"%s\" has a table whose struct_size is %u; expected its size, in its first 4 bytes",
-             given->extension_id, size);
-    return false;
-  }
-  uint32_t *count = &extension->capability_count;
-  for (*count = 0; *count < WIA_MAX_CAPABILITIES && given->capabilities[*count]; ++*count)
-    if (!is_id(given->capabilities[*count])) {
-      snprintf(out_why, WIA__TEXT_SIZE,
-               "\"%s\" has the capability \"%.80s\"; expected WIA_CAP_* or \"vendor::name\"",
-               given->extension_id, given->capabilities[*count]);
-      return false;
-    }
-  count = &extension->operation_count;
-  for (*count = 0; *count < WIA_MAX_EXTENSION_OPERATIONS && given->operations[*count].name;
-       ++*count)
-    extension->operations[*count] = given->operations[*count].name;
-  return true;
-}
 
 /* -- a driver's ---------------------------------------------------------------------------------- */
 
@@ -117,7 +50,8 @@ static wia_status_t adopt(const wia__device_t *device, const wia_device_extensio
     extension->device_id = device->id;
     *link = extension;
     link = &extension->next;
-    if (!examine(extension, why)) return fail_driver(device, WIA_STATUS_INTERNAL, why);
+    if (!wia__examine_extension(extension, why))
+      return fail_driver(device, WIA_STATUS_INTERNAL, why);
   }
   return WIA_STATUS_OK;
 }
@@ -264,7 +198,7 @@ static wia_status_t query_extension(int32_t device_id, const char *name, const c
   if (!name) return wia__null("name");
   if (!out_table) return wia__null("out_table");
   uint32_t major, minor;
-  if (!read_version(version, &major, &minor))
+  if (!wia__read_extension_version(version, &major, &minor))
     return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
                      "the version \"%.40s\" of extension \"%.80s\" was asked for; expected "
                      "\"major.minor\"",
@@ -399,7 +333,7 @@ static wia_status_t register_extension(wia_context_t *context,
   if (!status && extension->given.reserved)
     status = wia__fail(WIA_STATUS_INVALID_ARGUMENT, "reserved of the extension is %u; expected 0",
                        extension->given.reserved);
-  if (!status && !examine(extension, why))
+  if (!status && !wia__examine_extension(extension, why))
     status = wia__fail(WIA_STATUS_INVALID_ARGUMENT, "the extension %s", why);
   if (!status) {
     extension->device_id = device->id;

@@ -1,25 +1,11 @@
 /* Events: points, waits of hosts and streams, times, failures on their way, scenario 18. */
 #include <time.h>
 
-#include "core_driver.h"
+#include "core_stream.h"
 
 enum { MS = 1000000 };
 
-static uint32_t device, peer; /* peer: of the streams on another device */
-static wia_context_t *context;
-static wia_tensor_t input; /* 1, 2, 3, 4 */
-
-static wia_stream_t *make_stream(wia_context_t *on) {
-  wia_stream_t *stream = NULL;
-  CHECK_STATUS(wia_create_stream(&stream, on), WIA_STATUS_OK);
-  return stream;
-}
-
-static wia_event_t *make_event(void) {
-  wia_event_t *event = NULL;
-  CHECK_STATUS(wia_create_event(&event, context), WIA_STATUS_OK);
-  return event;
-}
+static uint32_t peer; /* of the streams on another device */
 
 static int32_t state_of(wia_event_t *event) {
   int32_t state = -1;
@@ -30,16 +16,6 @@ static int32_t state_of(wia_event_t *event) {
 static void end(wia_stream_t *stream, wia_event_t *event) {
   if (stream) CHECK_STATUS(wia_destroy_stream(stream), WIA_STATUS_OK);
   if (event) CHECK_STATUS(wia_destroy_event(event), WIA_STATUS_OK);
-}
-
-static wia_status_t finish(wia_stream_t *stream) {
-  return wia_synchronize_stream(stream, 20000 * INT64_C(1000000));
-}
-
-static void block(wia_stream_t *stream, wia_tensor_t output) {
-  core_close_gate();
-  CHECK_STATUS(wia_relu(context, input, output, stream), WIA_STATUS_OK);
-  CHECK(core_await_gate(1));
 }
 
 /* From here on launches of softmax fail. */
@@ -61,7 +37,7 @@ static void check_origin(void) {
 /* -- states and times ---------------------------------------------------------------------------- */
 
 static void test_states(void) {
-  wia_stream_t *stream = make_stream(context);
+  wia_stream_t *stream = make_stream();
   wia_event_t *start = make_event(), *stop = make_event();
   wia_tensor_t a = core_tensor(context, 4, 0);
   int64_t elapsed = 77;
@@ -98,7 +74,7 @@ static void test_states(void) {
 
 /* Each recording is a point of its own: those who wait for the one are not held up by the next. */
 static void test_points(void) {
-  wia_stream_t *one = make_stream(context), *two = make_stream(context);
+  wia_stream_t *one = make_stream(), *two = make_stream();
   wia_event_t *event = make_event();
   wia_tensor_t a = core_tensor(context, 4, 0);
   CHECK_STATUS(wia_record_event(event, one), WIA_STATUS_OK);
@@ -130,7 +106,7 @@ static void test_across_streams(void) {
   wia_event_t *events[STREAMS];
   wia_tensor_t a = core_tensor(context, 4, 0), one = core_tensor(context, 4, 1);
   for (uint32_t i = 0; i < STREAMS; i++) {
-    streams[i] = make_stream(i == 2 ? other : context);
+    CHECK_STATUS(wia_create_stream(&streams[i], i == 2 ? other : context), WIA_STATUS_OK);
     events[i] = make_event();
   }
   const float ones[] = {1, 1, 1, 1};
@@ -151,7 +127,7 @@ static void test_across_streams(void) {
 
 /* A wait that is enqueued before the event is recorded. */
 static void test_wait_before_record(void) {
-  wia_stream_t *one = make_stream(context), *two = make_stream(context);
+  wia_stream_t *one = make_stream(), *two = make_stream();
   wia_event_t *event = make_event();
   wia_tensor_t a = core_tensor(context, 4, 0), b = core_tensor(context, 4, 0);
   CHECK_STATUS(wia_enqueue_wait(two, event), WIA_STATUS_OK);
@@ -176,7 +152,7 @@ static void test_wait_before_record(void) {
 
 /* Streams that wait for each other: told by the time-out, undone by a reset. */
 static void test_cycle(void) {
-  wia_stream_t *one = make_stream(context), *two = make_stream(context);
+  wia_stream_t *one = make_stream(), *two = make_stream();
   wia_event_t *first = make_event(), *second = make_event();
   CHECK_STATUS(wia_enqueue_wait(one, second), WIA_STATUS_OK);
   CHECK_STATUS(wia_record_event(first, one), WIA_STATUS_OK);
@@ -198,11 +174,11 @@ static void test_cycle(void) {
 
 /* From the kernel to its stream, to the event, to a stream that waits, and so on to the host. */
 static void test_failure_travels(void) {
-  wia_stream_t *streams[3], *apart = make_stream(context);
+  wia_stream_t *streams[3], *apart = make_stream();
   wia_event_t *events[3];
   wia_tensor_t a = core_tensor(context, 4, 0), b = core_tensor(context, 4, 0);
   for (uint32_t i = 0; i < 3; i++) {
-    streams[i] = make_stream(context);
+    streams[i] = make_stream();
     events[i] = make_event();
   }
   set_failing(true);
@@ -266,7 +242,7 @@ static void *wait_in_thread(void *argument) {
 /* All who wait already are woken: by a failure, and by the end of an event that is never recorded. */
 static void test_waiters(bool destroyed) {
   enum { COUNT = 4 };
-  wia_stream_t *stream = make_stream(context), *waiting = make_stream(context);
+  wia_stream_t *stream = make_stream(), *waiting = make_stream();
   wia_event_t *event = make_event();
   wia_tensor_t a = core_tensor(context, 4, 0);
   waiter_t waiters[COUNT];
@@ -299,7 +275,7 @@ static void test_waiters(bool destroyed) {
 
 /* An event goes while its point is pending: who waits goes on waiting for the point. */
 static void test_destroy_recorded(void) {
-  wia_stream_t *one = make_stream(context), *two = make_stream(context);
+  wia_stream_t *one = make_stream(), *two = make_stream();
   wia_event_t *event = make_event();
   wia_tensor_t a = core_tensor(context, 4, 0), b = core_tensor(context, 4, 0);
   block(one, a);
@@ -317,12 +293,7 @@ static void test_destroy_recorded(void) {
   end(two, NULL);
 }
 
-/* On streams of the library's and of the driver's, and over both. */
-static void test_on(uint32_t which, uint32_t other) {
-  device = which;
-  peer = other;
-  context = core_context(device);
-  input = core_tensor(context, 4, 1);
+static void run_tests(void) {
   test_states();
   test_points();
   test_across_streams();
@@ -332,9 +303,12 @@ static void test_on(uint32_t which, uint32_t other) {
   test_waiters(false);
   test_waiters(true);
   test_destroy_recorded();
-  core_destroy(input);
-  CHECK_STATUS(wia_destroy_context(context), WIA_STATUS_OK);
-  CHECK_CLEAN();
+}
+
+/* On streams of the library's and of the driver's, and over both. */
+static void test_on(uint32_t which, uint32_t other) {
+  peer = other;
+  run_on(which, run_tests);
 }
 
 int main(void) {

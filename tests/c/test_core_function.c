@@ -3,31 +3,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#include "core_driver.h"
-
-static const int64_t LONG_NS = INT64_C(20000000000);
-
-static uint32_t device;
-static wia_context_t *context;
-static wia_tensor_t input; /* 1, 2, 3, 4 */
-
-static wia_stream_t *make_stream(void) {
-  wia_stream_t *stream = NULL;
-  CHECK_STATUS(wia_create_stream(&stream, context), WIA_STATUS_OK);
-  return stream;
-}
-
-static wia_event_t *make_event(void) {
-  wia_event_t *event = NULL;
-  CHECK_STATUS(wia_create_event(&event, context), WIA_STATUS_OK);
-  return event;
-}
-
-static void block(wia_stream_t *stream, wia_tensor_t output) {
-  core_close_gate();
-  CHECK_STATUS(wia_relu(context, input, output, stream), WIA_STATUS_OK);
-  CHECK(core_await_gate(1));
-}
+#include "core_stream.h"
 
 /* What a host function was told, and what it does. */
 typedef struct told_t {
@@ -66,7 +42,7 @@ static void test_order(void) {
   CHECK_STATUS(wia_enqueue_host_function(stream, tell, &told), WIA_STATUS_OK);
   CHECK(told.calls == 0); /* the work before it is not done */
   core_open_gate();
-  CHECK_STATUS(wia_synchronize_stream(stream, LONG_NS), WIA_STATUS_OK);
+  CHECK_STATUS(finish(stream), WIA_STATUS_OK);
   CHECK(told.calls == 1 && told.status == WIA_STATUS_OK);
   CHECK_STATUS(wia_enqueue_host_function(stream, NULL, &told), WIA_STATUS_INVALID_ARGUMENT);
   CHECK_STATUS(wia_enqueue_host_function(NULL, tell, &told), WIA_STATUS_INVALID_HANDLE);
@@ -84,14 +60,14 @@ static void test_failure(void) {
   CHECK_STATUS(wia_enqueue_host_function(stream, tell, &bad), WIA_STATUS_OK);
   CHECK_STATUS(wia_enqueue_host_function(stream, tell, &after), WIA_STATUS_OK);
   core_open_gate();
-  CHECK_STATUS(wia_synchronize_stream(stream, LONG_NS), WIA_STATUS_DATA_LOSS);
+  CHECK_STATUS(finish(stream), WIA_STATUS_DATA_LOSS);
   CHECK_MESSAGE("the file ended");
   CHECK(bad.calls == 1 && after.calls == 1 && after.status == WIA_STATUS_DATA_LOSS);
   CHECK_STATUS(wia_enqueue_host_function(stream, tell, &after), WIA_STATUS_DATA_LOSS);
   CHECK(after.calls == 1); /* a refused one is never called */
   CHECK_STATUS(wia_reset_stream(stream), WIA_STATUS_OK);
   CHECK_STATUS(wia_enqueue_host_function(stream, tell, &after), WIA_STATUS_OK);
-  CHECK_STATUS(wia_synchronize_stream(stream, LONG_NS), WIA_STATUS_OK);
+  CHECK_STATUS(finish(stream), WIA_STATUS_OK);
   CHECK(after.calls == 2 && after.status == WIA_STATUS_OK);
   CHECK_STATUS(wia_destroy_stream(stream), WIA_STATUS_OK);
   core_destroy(output);
@@ -109,7 +85,7 @@ static void test_reentry(void) {
   told_t itself = {.stream = stream}, another = {.stream = other};
   CHECK_STATUS(wia_enqueue_host_function(stream, tell, &itself), WIA_STATUS_OK);
   CHECK_STATUS(wia_enqueue_host_function(stream, tell, &another), WIA_STATUS_OK);
-  CHECK_STATUS(wia_synchronize_stream(stream, LONG_NS), WIA_STATUS_OK);
+  CHECK_STATUS(finish(stream), WIA_STATUS_OK);
   CHECK(itself.inside == WIA_STATUS_FAILED_PRECONDITION);
   CHECK(another.inside == WIA_STATUS_OK);
   CHECK_STATUS(wia_enqueue_host_function(stream, destroy_own, stream), WIA_STATUS_OK);
@@ -133,7 +109,7 @@ static void test_cancel(void) {
   CHECK_STATUS(wia_cancel_stream(stream), WIA_STATUS_OK);
   core_open_gate();
   CHECK_STATUS(wia_wait_event(event, LONG_NS), WIA_STATUS_CANCELLED);
-  CHECK_STATUS(wia_synchronize_stream(stream, LONG_NS), WIA_STATUS_CANCELLED);
+  CHECK_STATUS(finish(stream), WIA_STATUS_CANCELLED);
   CHECK(told.calls == 1 && told.status == WIA_STATUS_CANCELLED);
   CHECK(core_has(output, 1, 1)); /* what was running went on, and its result may be read */
   CHECK_STATUS(wia_add(context, input, input, output, stream), WIA_STATUS_CANCELLED);
@@ -153,7 +129,7 @@ static void test_cancel_a_wait(void) {
   CHECK_STATUS(wia_enqueue_wait(stream, never), WIA_STATUS_OK);
   CHECK_STATUS(wia_synchronize_stream(stream, 1000000), WIA_STATUS_DEADLINE_EXCEEDED);
   CHECK_STATUS(wia_cancel_stream(stream), WIA_STATUS_OK);
-  CHECK_STATUS(wia_synchronize_stream(stream, LONG_NS), WIA_STATUS_CANCELLED);
+  CHECK_STATUS(finish(stream), WIA_STATUS_CANCELLED);
   CHECK_STATUS(wia_cancel_stream(NULL), WIA_STATUS_INVALID_HANDLE);
   CHECK_STATUS(wia_destroy_event(never), WIA_STATUS_OK);
   CHECK_STATUS(wia_destroy_stream(stream), WIA_STATUS_OK);
@@ -174,7 +150,7 @@ static void test_signal(void) {
   CHECK(told.calls == 0);
   CHECK_STATUS(wia_signal_event(event, WIA_STATUS_OK, NULL), WIA_STATUS_OK);
   CHECK(told.calls == 1 && told.status == WIA_STATUS_OK);
-  CHECK_STATUS(wia_synchronize_stream(stream, LONG_NS), WIA_STATUS_OK);
+  CHECK_STATUS(finish(stream), WIA_STATUS_OK);
   CHECK(core_has(output, 2, 2));
   CHECK_STATUS(wia_query_event(event, &state), WIA_STATUS_OK);
   CHECK(state == WIA_EVENT_DONE);
@@ -182,7 +158,7 @@ static void test_signal(void) {
   /* a failed signal is the failure of those who wait for it, message included */
   CHECK_STATUS(wia_signal_event(event, WIA_STATUS_UNAVAILABLE, "no more frames"), WIA_STATUS_OK);
   CHECK_STATUS(wia_enqueue_wait(stream, event), WIA_STATUS_OK);
-  CHECK_STATUS(wia_synchronize_stream(stream, LONG_NS), WIA_STATUS_UNAVAILABLE);
+  CHECK_STATUS(finish(stream), WIA_STATUS_UNAVAILABLE);
   CHECK_MESSAGE("no more frames");
   CHECK_STATUS(wia_call_on_event(event, hear, &told), WIA_STATUS_OK); /* at once */
   CHECK(told.calls == 2 && told.status == WIA_STATUS_UNAVAILABLE);
@@ -217,7 +193,7 @@ static void test_record_stream(void) {
   CHECK(core.frees == frees); /* kept until the work before is done */
   CHECK_STATUS(wia_record_stream(memory, stream), WIA_STATUS_INVALID_ARGUMENT);
   core_open_gate();
-  CHECK_STATUS(wia_synchronize_stream(stream, LONG_NS), WIA_STATUS_OK);
+  CHECK_STATUS(finish(stream), WIA_STATUS_OK);
   void *foreign = NULL;
   CHECK_STATUS(wia_malloc(&foreign, 64, core_id(CORE_OTHER)), WIA_STATUS_OK);
   CHECK_STATUS(wia_record_stream(foreign, stream), WIA_STATUS_INVALID_ARGUMENT);
@@ -272,18 +248,14 @@ static void test_priority(void) {
     config.priority = priority;
     CHECK_STATUS(wia_create_stream_with_config(&stream, context, &config), WIA_STATUS_OK);
     CHECK_STATUS(wia_enqueue_host_function(stream, tell, &told), WIA_STATUS_OK);
-    CHECK_STATUS(wia_synchronize_stream(stream, LONG_NS), WIA_STATUS_OK);
+    CHECK_STATUS(finish(stream), WIA_STATUS_OK);
     CHECK(told.nice_value == (priority ? priority : own) || own > priority);
     CHECK(device == CORE_PLAIN || core.last_priority == priority);
     CHECK_STATUS(wia_destroy_stream(stream), WIA_STATUS_OK);
   }
 }
 
-/* On streams of the library's and of the driver's. */
-static void test_on(uint32_t which) {
-  device = which;
-  context = core_context(device);
-  input = core_tensor(context, 4, 1);
+static void run_tests(void) {
   test_order();
   test_failure();
   test_reentry();
@@ -293,15 +265,9 @@ static void test_on(uint32_t which) {
   test_record_stream();
   test_device();
   test_priority();
-  core_destroy(input);
-  CHECK_STATUS(wia_destroy_context(context), WIA_STATUS_OK);
-  CHECK_CLEAN();
 }
 
 int main(void) {
-  core_start();
-  test_on(CORE_PLAIN);
-  test_on(CORE_QUEUED);
-  test_on(CORE_SPARSE);
+  run_on_all(run_tests);
   return CHECK_DONE();
 }

@@ -2,110 +2,9 @@
  * check: the guard without which it fails. */
 #include <stddef.h>
 
-#include "core_driver.h"
+#include "core_gradient.h"
 
-enum { COUNT = 4, THREADS = 4 };
-
-static const uint32_t LEFT_OUT = UINT32_MAX;
-
-/* -- an operation: y = by * a * b, and z, which is not looked at --------------------------------- */
-
-static wia_status_t run_product(void *state, const wia_kernel_args_t *args) {
-  (void)state;
-  const float *a = (const float *)(uintptr_t)args->operands[0].address;
-  const float *b = (const float *)(uintptr_t)args->operands[1].address;
-  float *y = (float *)(uintptr_t)args->operands[args->input_count].address;
-  for (uint64_t i = 0; i < args->operands[0].layout->element_count; i++)
-    y[i] = (float)args->scalars[0].f64 * a[i] * b[i];
-  return WIA_STATUS_OK;
-}
-
-static wia_status_t prepare_product(void *context, int32_t device_id, const wia_request_t *request,
-                                    wia_driver_kernel_t *out_kernel, wia_error_t *out_error) {
-  (void)context, (void)device_id, (void)request, (void)out_error;
-  out_kernel->fn = run_product;
-  out_kernel->flags = WIA_KERNEL_THREAD_SAFE;
-  return WIA_STATUS_OK;
-}
-
-static wia_status_t infer_product(void *context, const wia_infer_args_t *args,
-                                  wia_shape_t *out_shapes, wia_error_t *out_error) {
-  (void)context, (void)out_error;
-  for (uint32_t i = 0; i < args->output_count; i++) out_shapes[i] = args->inputs[0];
-  return WIA_STATUS_OK;
-}
-
-/* What a function is told to do, as the context of its operation. */
-typedef struct plan_t {
-  wia_gradient_fn_t function;
-  wia_gradient_builder_t *builder; /* of the last call */
-  _Atomic uint32_t calls;
-} plan_t;
-
-static wia_status_t differentiate(void *context, const wia_gradient_args_t *args,
-                                  wia_gradient_builder_t *builder, uint32_t *out_gradients,
-                                  wia_error_t *out_error) {
-  plan_t *plan = context;
-  if (!atomic_fetch_add(&plan->calls, 1)) plan->builder = builder;
-  return plan->function(context, args, builder, out_gradients, out_error);
-}
-
-static wia_op_t register_product(const char *name, plan_t *plan) {
-  static const double one = 1;
-  static const wia_operand_definition_t inputs[] = {
-      {.name = "a"}, {.name = "b"}, {.name = "c", .flags = WIA_OPERAND_OPTIONAL}};
-  static const wia_operand_definition_t outputs[] = {{.name = "y"},
-                                                     {.name = "z", .flags = WIA_OPERAND_OPTIONAL}};
-  static const wia_attribute_definition_t by = {
-      .name = "by", .type = WIA_ATTRIBUTE_FLOAT64, .defaults = &one};
-  static const wia_attribute_definition_t mode = {.name = "mode", .type = WIA_ATTRIBUTE_INT64};
-  wia_op_definition_t definition = WIA_OP_DEFINITION_INIT;
-  definition.name = name;
-  definition.inputs = inputs;
-  definition.outputs = outputs;
-  definition.attributes = &mode;
-  definition.scalars = &by;
-  definition.input_count = 3;
-  definition.output_count = 2;
-  definition.attribute_count = definition.scalar_count = 1;
-  definition.infer = infer_product;
-  definition.gradient = plan ? differentiate : NULL;
-  definition.context = plan;
-  wia_op_t op = 0;
-  CHECK_STATUS(wia_register_op(&definition, &op), WIA_STATUS_OK);
-  return op;
-}
-
-/* -- queries ------------------------------------------------------------------------------------- */
-
-static const int64_t four[] = {COUNT};
-static const wia_tensor_layout_t vector = {
-    .struct_size = sizeof vector, .dtype = WIA_FLOAT32, .rank = 1, .shape = four};
-static const wia_tensor_layout_t *const vectors[] = {&vector, &vector, &vector};
-
-static wia_gradient_config_t ask(wia_op_t op, uint32_t inputs, uint32_t wanted) {
-  wia_gradient_config_t config = WIA_GRADIENT_CONFIG_INIT;
-  config.op = op;
-  config.inputs = vectors;
-  config.input_count = inputs;
-  config.wanted = wanted;
-  return config;
-}
-
-static wia_gradient_info_t query(const wia_gradient_config_t *config, wia_gradient_t **out) {
-  wia_gradient_info_t info = WIA_GRADIENT_INFO_INIT;
-  CHECK_STATUS(wia_query_gradient(config, out), WIA_STATUS_OK);
-  CHECK_STATUS(wia_get_gradient_info(*out, &info), WIA_STATUS_OK);
-  return info;
-}
-
-static void refuse(wia_op_t op, uint32_t wanted, wia_status_t status, const char *message) {
-  const wia_gradient_config_t config = ask(op, 2, wanted);
-  wia_gradient_t *gradient = NULL;
-  CHECK_STATUS(wia_query_gradient(&config, &gradient), status);
-  CHECK_MESSAGE(message);
-  CHECK(gradient == NULL);
-}
+enum { THREADS = 4 };
 
 /* -- values, by finite differences --------------------------------------------------------------- */
 
@@ -258,109 +157,7 @@ static void test_gradients_as_they_are(void) {
   CHECK_STATUS(wia_destroy_gradient(gradient), WIA_STATUS_OK);
 }
 
-/* -- what is refused ----------------------------------------------------------------------------- */
-
-static wia_status_t give_nothing(void *context, const wia_gradient_args_t *args,
-                                 wia_gradient_builder_t *builder, uint32_t *out_gradients,
-                                 wia_error_t *out_error) {
-  (void)context, (void)args, (void)builder, (void)out_gradients, (void)out_error;
-  return WIA_STATUS_OK;
-}
-
-static wia_status_t give_anything(void *context, const wia_gradient_args_t *args,
-                                  wia_gradient_builder_t *builder, uint32_t *out_gradients,
-                                  wia_error_t *out_error) {
-  (void)context, (void)args, (void)builder, (void)out_error;
-  out_gradients[0] = 7;
-  return WIA_STATUS_OK;
-}
-
-static wia_status_t give_a_sum(void *context, const wia_gradient_args_t *args,
-                               wia_gradient_builder_t *builder, uint32_t *out_gradients,
-                               wia_error_t *out_error) {
-  (void)context, (void)args, (void)out_error;
-  const uint32_t x = 0;
-  return wia_add_gradient_node(builder, WIA_OP_REDUCE_SUM, &x, 1, NULL, 0, out_gradients, NULL, 1);
-}
-
-static wia_status_t fail(void *context, const wia_gradient_args_t *args,
-                         wia_gradient_builder_t *builder, uint32_t *out_gradients,
-                         wia_error_t *out_error) {
-  (void)context, (void)args, (void)builder, (void)out_gradients;
-  snprintf(out_error->message, sizeof out_error->message, "not above rank 0");
-  return WIA_STATUS_UNIMPLEMENTED;
-}
-
-static wia_status_t add(wia_gradient_builder_t *builder, wia_op_t op, uint32_t left, uint32_t right,
-                        uint32_t outputs) {
-  uint32_t values[WIA_MAX_OPERANDS];
-  return wia_add_gradient_node(builder, op, (uint32_t[]){left, right, right}, 2, NULL, 0, values,
-                               NULL, outputs);
-}
-
-static wia_status_t add_wrongly(void *context, const wia_gradient_args_t *args,
-                                wia_gradient_builder_t *builder, uint32_t *out_gradients,
-                                wia_error_t *out_error) {
-  (void)context, (void)out_error;
-  const wia_status_t bad = WIA_STATUS_INVALID_ARGUMENT;
-  const uint32_t inputs[] = {0, 1, 0};
-  uint32_t value = 99;
-  CHECK_STATUS(add(builder, WIA_OP_ADD, 0, 7, 1), bad);
-  CHECK_MESSAGE("inputs[1] of add is the value 7; there are 7 so far");
-  CHECK_STATUS(add(builder, WIA_OP_ADD, 2, 0, 1), bad);
-  CHECK_MESSAGE("an operand that the call left out");
-  CHECK_STATUS(add(builder, WIA_OP_ADD, LEFT_OUT, 0, 1), bad);
-  CHECK_STATUS(add(builder, WIA_OP_ADD, 0, 1, 0), bad);
-  CHECK_STATUS(add(builder, WIA_OP_ADD, 0, 1, 2), bad);
-  CHECK_MESSAGE("add is given 2 inputs and 2 outputs; it has at most 2 and 1");
-  CHECK_STATUS(wia_add_gradient_node(builder, WIA_OP_ADD, inputs, 3, NULL, 0, &value, NULL, 1),
-               bad);
-  CHECK_STATUS(add(builder, -5, 0, 1, 1), bad);
-  const wia_attribute_t none = {.name = "axis", .type = WIA_ATTRIBUTE_INT64, .count = 1};
-  CHECK_STATUS(wia_add_gradient_node(builder, WIA_OP_ADD, inputs, 2, &none, 1, &value, NULL, 1),
-               bad);
-  CHECK_STATUS(wia_add_gradient_node(builder, WIA_OP_ADD, NULL, 2, NULL, 0, &value, NULL, 1), bad);
-  CHECK_STATUS(wia_add_gradient_node(builder, WIA_OP_ADD, inputs, 2, NULL, 0, NULL, NULL, 1), bad);
-  CHECK_STATUS(wia_add_gradient_node(NULL, WIA_OP_ADD, inputs, 2, NULL, 0, &value, NULL, 1),
-               WIA_STATUS_INVALID_HANDLE);
-  CHECK_STATUS(wia_destroy_gradient((wia_gradient_t *)builder), WIA_STATUS_INVALID_HANDLE);
-  CHECK_MESSAGE("is a gradient builder; expected a gradient");
-  CHECK(value == 99);
-  /* what failed has added nothing, and a query inside of a query is one more call */
-  wia_gradient_config_t config = ask(WIA_OP_MUL, 2, 0);
-  wia_gradient_t *inner = NULL;
-  CHECK(query(&config, &inner).group->node_count == 2);
-  CHECK_STATUS(wia_destroy_gradient(inner), WIA_STATUS_OK);
-  CHECK_STATUS(
-      wia_add_gradient_node(builder, WIA_OP_ADD, inputs, 2, NULL, 0, out_gradients, NULL, 1),
-      WIA_STATUS_OK);
-  CHECK(out_gradients[0] == args->input_count + 2 * args->output_count);
-  return WIA_STATUS_OK;
-}
-
-static void test_refusals(void) {
-  static plan_t nothing = {.function = give_nothing}, anything = {.function = give_anything},
-                sum = {.function = give_a_sum}, failing = {.function = fail},
-                wrong = {.function = add_wrongly};
-  refuse(register_product("test::none", NULL), 0, WIA_STATUS_UNIMPLEMENTED,
-         "test::none has no gradient: it was registered without a function that gives it");
-  const wia_op_t op = register_product("test::nothing", &nothing);
-  refuse(op, 0, WIA_STATUS_UNIMPLEMENTED, "test::nothing has no gradient for a call like this");
-  refuse(op, 2, WIA_STATUS_UNIMPLEMENTED, "test::nothing has no gradient of its input b");
-  refuse(op, 4, WIA_STATUS_INVALID_ARGUMENT, "the gradient of input 2 is wanted");
-  refuse(register_product("test::anything", &anything), 0, WIA_STATUS_INTERNAL,
-         "gave the value 7 for the input a, which is none of the 7 that there are");
-  refuse(register_product("test::sum", &sum), 0, WIA_STATUS_INTERNAL,
-         "has another shape or dtype than the input");
-  refuse(register_product("test::failing", &failing), 0, WIA_STATUS_UNIMPLEMENTED,
-         "test::failing: not above rank 0");
-  const wia_gradient_config_t config = ask(register_product("test::wrong", &wrong), 2, 0);
-  wia_gradient_t *gradient = NULL;
-  const wia_gradient_info_t info = query(&config, &gradient);
-  CHECK(info.group->node_count == 1 && info.group->output_count == 1);
-  CHECK_STATUS(wia_destroy_gradient(gradient), WIA_STATUS_OK);
-  CHECK_STATUS(add(wrong.builder, WIA_OP_ADD, 0, 1, 1), WIA_STATUS_INVALID_HANDLE);
-}
+/* -- older programs ------------------------------------------------------------------------------ */
 
 /* A program that was built before there were gradients has a shorter struct. */
 static void test_older_programs(void) {
@@ -404,7 +201,6 @@ static void test_threads(void) {
 int main(void) {
   test_values();
   test_gradients_as_they_are();
-  test_refusals();
   test_older_programs();
   test_threads();
   return CHECK_DONE();

@@ -1,6 +1,6 @@
 /* Gradients of layers that loop and of einsum: one node for all gradients of a layer, and what their
  * rules refuse. Beside each check: the guard without which it fails. */
-#include "check.h"
+#include "core_gradient.h"
 
 #define LAYOUT(...)                                                                                \
   {                                                                                                \
@@ -30,9 +30,7 @@ static void test_one_node_for_all(void) {
   config.inputs = inputs;
   config.input_count = 4;
   wia_gradient_t *gradient = NULL;
-  wia_gradient_info_t info = WIA_GRADIENT_INFO_INIT;
-  CHECK_STATUS(wia_query_gradient(&config, &gradient), WIA_STATUS_OK);
-  CHECK_STATUS(wia_get_gradient_info(gradient, &info), WIA_STATUS_OK);
+  wia_gradient_info_t info = query(&config, &gradient);
   const wia_node_t *node = NULL;
   CHECK(info.group->output_count == 4);
   CHECK(count_nodes(info.group, WIA_OP_LSTM_GRADIENT, &node) == 1); /* find_node */
@@ -40,8 +38,7 @@ static void test_one_node_for_all(void) {
   for (uint32_t i = 0; i < 4; i++) CHECK(node->outputs[i] == info.group->outputs[i]);
   CHECK_STATUS(wia_destroy_gradient(gradient), WIA_STATUS_OK);
   config.wanted = 1u << 3; /* bias: what has to be there, and it */
-  CHECK_STATUS(wia_query_gradient(&config, &gradient), WIA_STATUS_OK);
-  CHECK_STATUS(wia_get_gradient_info(gradient, &info), WIA_STATUS_OK);
+  info = query(&config, &gradient);
   CHECK(info.group->output_count == 1);
   CHECK(count_nodes(info.group, WIA_OP_LSTM_GRADIENT, &node) == 1);
   CHECK(node->outputs[3] == info.group->outputs[0]);
@@ -62,9 +59,7 @@ static void test_other_attributes_are_other_nodes(void) {
   config.attributes = &softcap;
   config.attribute_count = 1;
   wia_gradient_t *gradient = NULL;
-  wia_gradient_info_t info = WIA_GRADIENT_INFO_INIT;
-  CHECK_STATUS(wia_query_gradient(&config, &gradient), WIA_STATUS_OK);
-  CHECK_STATUS(wia_get_gradient_info(gradient, &info), WIA_STATUS_OK);
+  wia_gradient_info_t info = query(&config, &gradient);
   const wia_node_t *node = NULL;
   CHECK(count_nodes(info.group, WIA_OP_ATTENTION, &node) == 2); /* is_same */
   CHECK_STATUS(wia_destroy_gradient(gradient), WIA_STATUS_OK);

@@ -2,33 +2,7 @@
  * driver lacks. What holds for streams of every kind is tested with those. */
 #include <dirent.h>
 
-#include "core_driver.h"
-
-static const int64_t LONG_NS = INT64_C(20000000000);
-
-static uint32_t device;
-static wia_context_t *context;
-static wia_tensor_t input; /* 1, 2, 3, 4 */
-
-static wia_stream_t *make_stream(void) {
-  wia_stream_t *stream = NULL;
-  CHECK_STATUS(wia_create_stream(&stream, context), WIA_STATUS_OK);
-  return stream;
-}
-
-static wia_event_t *make_event(void) {
-  wia_event_t *event = NULL;
-  CHECK_STATUS(wia_create_event(&event, context), WIA_STATUS_OK);
-  return event;
-}
-
-static wia_status_t finish(wia_stream_t *stream) { return wia_synchronize_stream(stream, LONG_NS); }
-
-static void block(wia_stream_t *stream, wia_tensor_t output) {
-  core_close_gate();
-  CHECK_STATUS(wia_relu(context, input, output, stream), WIA_STATUS_OK);
-  CHECK(core_await_gate(1));
-}
+#include "core_stream.h"
 
 /* The library's threads for streams, by their name. */
 static uint32_t count_workers(void) {
@@ -256,10 +230,7 @@ static void test_host_in_between(void) {
   CHECK_STATUS(wia_destroy_stream(stream), WIA_STATUS_OK);
 }
 
-static void test_on(uint32_t which) {
-  device = which;
-  context = core_context(device);
-  input = core_tensor(context, 4, 1);
+static void run_tests(void) {
   test_threads();
   test_mixture();
   test_host_in_between();
@@ -268,16 +239,13 @@ static void test_on(uint32_t which) {
   test_callback(false);
   test_callback(true);
   test_cancel_what_is_held();
-  core_destroy(input);
-  CHECK_STATUS(wia_destroy_context(context), WIA_STATUS_OK);
   core_evict();
-  CHECK_CLEAN();
 }
 
 int main(void) {
   setenv("WIA_PLAN_CACHE_SIZE", "3", 1);
   core_start();
-  test_on(CORE_QUEUED);
-  test_on(CORE_SPARSE);
+  run_on(CORE_QUEUED, run_tests);
+  run_on(CORE_SPARSE, run_tests);
   return CHECK_DONE();
 }

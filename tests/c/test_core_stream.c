@@ -1,39 +1,18 @@
 /* Streams: order, waits, failures and their reach (scenarios 16 and 17), reset, pending memory. */
 #include <time.h>
 
-#include "core_driver.h"
+#include "core_stream.h"
 
 enum { MS = 1000000 };
 
-static uint32_t device;
-static wia_context_t *context;
-static wia_tensor_t input; /* 1, 2, 3, 4 */
-
-static wia_stream_t *make_stream(void) {
-  wia_stream_t *stream = NULL;
-  CHECK_STATUS(wia_create_stream(&stream, context), WIA_STATUS_OK);
-  return stream;
-}
-
 static void end_stream(wia_stream_t *stream) {
   CHECK_STATUS(wia_destroy_stream(stream), WIA_STATUS_OK);
-}
-
-static wia_status_t finish(wia_stream_t *stream) {
-  return wia_synchronize_stream(stream, 20000 * INT64_C(1000000));
 }
 
 static int64_t now_ns(void) {
   struct timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
   return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
-}
-
-/* Enqueues a launch that stands at the gate until that is opened. */
-static void block(wia_stream_t *stream, wia_tensor_t output) {
-  core_close_gate();
-  CHECK_STATUS(wia_relu(context, input, output, stream), WIA_STATUS_OK);
-  CHECK(core_await_gate(1));
 }
 
 static void fail_with(wia_status_t status, const char *message, const char *cause) {
@@ -374,11 +353,7 @@ static void test_last_error_stays(void) {
   end_stream(stream);
 }
 
-/* On streams of the library's and of the driver's. */
-static void test_on(uint32_t which) {
-  device = which;
-  context = core_context(device);
-  input = core_tensor(context, 4, 1);
+static void run_tests(void) {
   test_order();
   test_timeouts();
   test_pending();
@@ -391,15 +366,9 @@ static void test_on(uint32_t which) {
     test_cancel_before_failure();
   }
   test_last_error_stays();
-  core_destroy(input);
-  CHECK_STATUS(wia_destroy_context(context), WIA_STATUS_OK);
-  CHECK_CLEAN();
 }
 
 int main(void) {
-  core_start();
-  test_on(CORE_PLAIN);
-  test_on(CORE_QUEUED);
-  test_on(CORE_SPARSE);
+  run_on_all(run_tests);
   return CHECK_DONE();
 }
