@@ -94,6 +94,7 @@ _MODULES = (
     "softmax",
     "special",
     "steps",
+    "suppression",
     "trigonometry",
     "unfold",
     "windows",
