@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from wia.driver import Layout, Node
 from wia_npu._words import HEADER, Program
 
@@ -47,6 +49,8 @@ images there are."""
 INCLUDE_PADDING, END_PADDING, LARGEST = HEADER + 25, HEADER + 26, HEADER + 28
 """Of a mean: whether padding counts; a pair, that below and on the right. Of a gradient of a pool:
 whether the largest element gets it, and not all."""
+FEW_OUTPUTS = 4
+"""With fewer a group, copying what lies under taps would take as long as the sums."""
 
 
 def _convolution(node: Node, x: Layout, output: Layout, weight: Layout, channels: int) -> list[int]:
@@ -69,16 +73,38 @@ def _convolution(node: Node, x: Layout, output: Layout, weight: Layout, channels
 
 
 def conv2d(node: Node) -> Program:
-    """One unit is a plane of the output."""
+    """A product where each group has several outputs, else plane by plane."""
     x, weight, bias = node.inputs
     assert x is not None
     assert weight is not None
     output = node.output
     words = _convolution(node, x, output, weight, output.shape[1])
     words += [bias is not None, 0 if bias is None else bias.strides[0]]
+    if _is_pointwise(words):
+        _join_rows(words)
     plane = output.shape[2] * output.shape[3]
-    taps = weight.shape[1] * weight.shape[2] * weight.shape[3]
-    return Program("conv2d", words, units=output.shape[:2], work=[plane, taps])
+    taps = prod(weight.shape[1:])
+    if words[GROUP_OUTPUTS - HEADER] < FEW_OUTPUTS or not weight.contiguous:
+        return Program("conv2d_planes", words, units=output.shape[:2], work=[plane, taps])
+    return Program("conv2d", words, units=output.shape, work=[taps])
+
+
+def _is_pointwise(words: list[int]) -> bool:
+    """Whether there is one tap, which meets each pixel once, and rows follow one another."""
+    one_tap = [*(1,) * 6, 0, 0] == words[KERNEL - HEADER : PADDING + 2 - HEADER]
+    rows = [
+        words[strides + 2] == size * words[strides + 3]
+        for strides, size in (
+            (IN_STRIDES - HEADER, words[IN + 1 - HEADER]),
+            (OUT_STRIDES - HEADER, words[OUT + 1 - HEADER]),
+        )
+    ]
+    return one_tap and all(rows) and words[:2] == words[2:4]
+
+
+def _join_rows(words: list[int]) -> None:
+    """Makes an image one row, input and output alike."""
+    words[:4] = [1, words[0] * words[1]] * 2
 
 
 def conv2d_gradient(node: Node) -> Program:

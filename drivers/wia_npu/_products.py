@@ -65,7 +65,7 @@ def _program(
     words: list[Item] = [m, k, n, first, first + 1, addend, output, alpha, beta, -1, 0, 0]
     words += [term for own in strides for term in own]
     rows = m.factors if isinstance(m, Product) else (m,)
-    return Program("matmul", [*words, batch], units=[*batch.sizes, *rows], work=[k, n])
+    return Program("matmul", [*words, batch], units=[*batch.sizes, *rows, n], work=[k])
 
 
 def _matrix(operand: int, layout: Layout, row: bool, transposed: bool) -> tuple[Terms, Terms]:

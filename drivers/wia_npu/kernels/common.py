@@ -15,6 +15,7 @@ from wia_npu._words import CHUNKS, DISTANCE, RANK, UNITS
 __all__ = [
     "INVALID_ARGUMENT",
     "PART_SIGNATURE",
+    "first_of",
     "first_unit",
     "inner_size",
     "inner_stride",
@@ -71,9 +72,15 @@ def operand(state: Any, args: Any, index: Any) -> Any:
 
 
 @serial
+def first_of(state: Any, tasks: Any, chunk: Any) -> Any:
+    """The first task of a chunk, of as many as a kernel has made of its units."""
+    return tasks * chunk // word(state, CHUNKS)
+
+
+@serial
 def first_unit(state: Any, chunk: Any) -> Any:
     """The first unit of a chunk; that of the one behind the last is the number of units."""
-    return word(state, UNITS) * chunk // word(state, CHUNKS)
+    return first_of(state, word(state, UNITS), chunk)
 
 
 @serial

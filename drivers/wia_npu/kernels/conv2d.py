@@ -1,4 +1,7 @@
-"""Convolution, float32: each tap is a multiple of the input, added to a plane of the output."""
+"""Convolution, float32, as a product: the weight times a matrix of what lies under each tap.
+
+A panel of that matrix is made when it is needed, so it takes no memory.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from wia_npu._images import (
     GROUP_CHANNELS,
     GROUP_OUTPUTS,
     HAS_BIAS,
+    IN,
     IN_STRIDES,
     KERNEL,
     OUT,
@@ -20,57 +24,134 @@ from wia_npu._images import (
     STRIDE,
     WEIGHT_STRIDES,
 )
-from wia_npu.kernels.common import first_unit, operand, part, serial, word
-from wia_npu.kernels.windows import reach_of
+from wia_npu._words import UNITS
+from wia_npu.kernels.common import first_of, operand, part, serial, stack, word
+from wia_npu.kernels.tiles import (
+    COLUMNS,
+    DEPTH,
+    PANEL_BYTES,
+    ROW_BYTES,
+    SUMS_BYTES,
+    add_products,
+    block_height,
+    copy_row,
+    fill_row,
+    line_of,
+)
+from wia_npu.kernels.windows import place_of
 
 __all__ = ["conv2d"]
 
 
 @serial
-def _tap(state: Any, x: Any, y: Any, weight: Any, i: Any, j: Any) -> None:
-    """Adds weight times the input under the tap at i, j to the plane y."""
-    top, bottom, down = reach_of(state, 0, i)
-    left, right, across = reach_of(state, 1, j)
-    rows, columns = word(state, STRIDE), word(state, STRIDE + 1)
-    x_step, y_step = word(state, IN_STRIDES + 3) * columns, word(state, OUT_STRIDES + 3)
-    for row in range(top, bottom):
-        source = (row * rows + down) * word(state, IN_STRIDES + 2)
-        source += (left * columns + across) * word(state, IN_STRIDES + 3)
-        target = row * word(state, OUT_STRIDES + 2) + left * y_step
-        if x_step == 1 and y_step == 1:
-            for n in range(right - left):
-                y[target + n] += weight * x[source + n]
+def _fill_run(state: Any, x: Any, y: Any, column: Any, j: Any, n: Any) -> None:
+    """What lies under tap j in the row x, for n outputs from a column on; beside it, zeros."""
+    first, move = place_of(state, 1, column, j), word(state, STRIDE + 1)
+    step, size = word(state, IN_STRIDES + 3), word(state, IN + 1)
+    source, target = pointer(x, numba.float32), pointer(y, numba.float32)
+    if first >= 0 and first + (n - 1) * move < size:
+        if n == COLUMNS and move * step == 1:
+            copy_row(y, x + 4 * first)
         else:
-            for n in range(right - left):
-                y[target + n * y_step] += weight * x[source + n * x_step]
+            for i in range(n):
+                target[i] = source[(first + i * move) * step]
+        return
+    for i in range(n):
+        place = first + i * move
+        target[i] = source[place * step] if 0 <= place < size else numba.float32(0.0)
+
+
+@serial
+def _fill_panel(state: Any, image: Any, panel: Any, at: Any, first: Any, depth: Any) -> None:
+    """Rows `first` and on of the matrix: channels by taps; `at` is row, column and count."""
+    row, column, n = at
+    taps = word(state, KERNEL + 1)
+    i, j = first // taps, first % taps
+    own, i = i // word(state, KERNEL), i % word(state, KERNEL)
+    for place in range(depth):
+        y = panel + place * ROW_BYTES
+        line = place_of(state, 0, row, i)
+        if 0 <= line < word(state, IN):
+            offset = own * word(state, IN_STRIDES + 1) + line * word(state, IN_STRIDES + 2)
+            _fill_run(state, image + 4 * offset, y, column, j, n)
+        else:
+            target = pointer(y, numba.float32)
+            for place in range(n):
+                target[place] = numba.float32(0.0)
+        j += 1
+        if j == taps:
+            j = 0
+            i += 1
+            if i == word(state, KERNEL):
+                i = 0
+                own += 1
+
+
+@serial
+def _run_of(state: Any, pixel: Any, end: Any) -> Any:
+    """Row and column of a pixel of the output, and the pixels of that row up to an end."""
+    columns = word(state, OUT + 1)
+    row = pixel // columns
+    column = pixel - row * columns
+    return row, column, min(end - pixel, columns - column)
+
+
+@serial
+def _store(state: Any, sums: Any, y: Any, rows: Any, begin: Any, end: Any) -> None:
+    """Sums of pixels to rows of the output, which are its channels."""
+    step = word(state, OUT_STRIDES + 3)
+    pixel = begin
+    while pixel < end:
+        row, column, n = _run_of(state, pixel, end)
+        place = row * word(state, OUT_STRIDES + 2) + column * step
+        for r in range(rows):
+            target = pointer(y + 4 * (place + r * word(state, OUT_STRIDES + 1)), numba.float32)
+            source = pointer(sums + r * ROW_BYTES + 4 * (pixel - begin), numba.float32)
+            for i in range(n):
+                target[i * step] = source[i]
+        pixel += n
 
 
 @part
 def conv2d(state: Any, args: Any, chunk: Any) -> Any:
-    """One unit is a plane of the output: an image and a channel."""
-    for unit in range(first_unit(state, chunk), first_unit(state, chunk + 1)):
-        image, channel = unit // word(state, CHANNELS), unit % word(state, CHANNELS)
-        place = image * word(state, OUT_STRIDES) + channel * word(state, OUT_STRIDES + 1)
-        y = pointer(operand(state, args, 3) + 4 * place, numba.float32)
+    """One unit is an element of the output. A task is a block of channels times a panel of pixels.
+
+    The taps of an output follow one another in the weight.
+    """
+    if word(state, UNITS) == 0:
+        return 0
+    outputs, pixels = word(state, GROUP_OUTPUTS), word(state, OUT) * word(state, OUT + 1)
+    groups = word(state, CHANNELS) // outputs
+    taps = word(state, GROUP_CHANNELS) * word(state, KERNEL) * word(state, KERNEL + 1)
+    panel, sums = line_of(stack(PANEL_BYTES)), line_of(stack(SUMS_BYTES))
+    height = block_height(outputs)
+    blocks, across = (outputs + height - 1) // height, (pixels + COLUMNS - 1) // COLUMNS
+    tasks = word(state, UNITS) // (word(state, CHANNELS) * pixels) * groups * blocks * across
+    a_row = 4 * word(state, WEIGHT_STRIDES)
+    for task in range(first_of(state, tasks, chunk), first_of(state, tasks, chunk + 1)):
+        own, begin = task // across, task % across * COLUMNS
+        end, top = min(pixels, begin + COLUMNS), own % blocks * height
+        group = own // blocks % groups
+        image = own // blocks // groups
+        rows, channel = min(height, outputs - top), group * outputs + top
+        x = image * word(state, IN_STRIDES)
+        x += group * word(state, GROUP_CHANNELS) * word(state, IN_STRIDES + 1)
         start = numba.float32(0.0)
-        if word(state, HAS_BIAS):
-            bias = pointer(operand(state, args, 2), numba.float32)
-            start = bias[channel * word(state, BIAS_STRIDE)]
-        for row in range(word(state, OUT)):
-            for column in range(word(state, OUT + 1)):
-                y[row * word(state, OUT_STRIDES + 2) + column * word(state, OUT_STRIDES + 3)] = (
-                    start
-                )
-        first = channel // word(state, GROUP_OUTPUTS) * word(state, GROUP_CHANNELS)
-        for own in range(word(state, GROUP_CHANNELS)):
-            place = image * word(state, IN_STRIDES) + (first + own) * word(state, IN_STRIDES + 1)
-            x = pointer(operand(state, args, 0) + 4 * place, numba.float32)
-            place = channel * word(state, WEIGHT_STRIDES) + own * word(state, WEIGHT_STRIDES + 1)
-            taps = pointer(operand(state, args, 1) + 4 * place, numba.float32)
-            for i in range(word(state, KERNEL)):
-                for j in range(word(state, KERNEL + 1)):
-                    place = i * word(state, WEIGHT_STRIDES + 2) + j * word(
-                        state, WEIGHT_STRIDES + 3
-                    )
-                    _tap(state, x, y, taps[place], i, j)
+        bias = pointer(operand(state, args, 2), numba.float32)
+        for r in range(height):
+            if word(state, HAS_BIAS):
+                start = bias[(channel + min(r, rows - 1)) * word(state, BIAS_STRIDE)]
+            fill_row(sums, r, start)
+        for first in range(0, taps, DEPTH):
+            depth = min(DEPTH, taps - first)
+            pixel = begin
+            while pixel < end:
+                at = _run_of(state, pixel, end)
+                to = panel + 4 * (pixel - begin)
+                _fill_panel(state, operand(state, args, 0) + 4 * x, to, at, first, depth)
+                pixel += at[2]
+            a = operand(state, args, 1) + channel * a_row + 4 * first
+            add_products(sums, panel, a, a_row, 4, rows, depth)
+        y = image * word(state, OUT_STRIDES) + channel * word(state, OUT_STRIDES + 1)
+        _store(state, sums, operand(state, args, 3) + 4 * y, rows, begin, end)
     return 0
