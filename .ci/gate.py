@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
 BUILD = ROOT / "build"
-MAX_LINES = 600
+MAX_LINES = 400
 SOURCES = {".c", ".h", ".py", ".pyi", ".md", ".rst", ".sh", ".cmake", ".toml", ".txt", ".yaml"}
 PYTHON_PACKAGES = (
     "wia",

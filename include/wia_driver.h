@@ -7,7 +7,8 @@
  *  - What the library passes is valid during the call only, layouts excepted: those live as long as
  *    the kernel that was prepared with them. What a driver returns lives until its destroy.
  *  - Any thread may call, several at once; the library holds no lock meanwhile. A device with
- *    WIA_DEVICE_SERIAL gets one call at a time.
+ *    WIA_DEVICE_SERIAL gets one call at a time, but for `copy` from a kernel in host memory that the
+ *    driver itself runs, on a stream of its own or in a graph.
  *  - R: required; O: optional, and beside it what the library does without it.
  *  - Structs with struct_size grow at the end and never stand in arrays by value; those marked
  *    frozen never grow. All fields are words of fixed size, so that compiled code of any language

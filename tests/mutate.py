@@ -1,8 +1,10 @@
 """Shows that tests fail without the guard that they are for: `tests/mutate.py [WORD ...]`.
 
 mutants.toml lists guards of the library, one change of the source each that takes one away, and the
-test that has to fail then. In a copy of the tree each change is made, built and undone again. A
-change that no longer fits the source, and a test that passes in spite of it, is an error.
+test that has to fail then: a program of tests/c or tests/fuzz, or "test_x.py::test_y" of
+tests/python for what is between the library and Python. In a copy of the tree each change is made,
+built and undone again. A change that no longer fits the source, and a test that passes in spite of
+it, is an error.
 """
 
 from __future__ import annotations
@@ -28,11 +30,12 @@ PARTS = (
     "hal",
     "include",
     "wia",
+    "wia_drivers.d",
     "examples/native_driver",
     "tests/c",
     "tests/fuzz",
 )
-TIMEOUT_S = 30
+TIMEOUT_S = 30  # of a test
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,11 @@ class Mutant:
     within: str = ""  # the function in which to look; "": the whole file
     sanitizer: str = ""
     runs: int = 1  # of the test, at least one of which fails: for races
+
+    @property
+    def build(self) -> tuple[bool, str]:
+        """Whether its test is one in Python, and the sanitizer."""
+        return ".py::" in self.test, self.sanitizer
 
 
 class MutateError(Exception):
@@ -68,9 +76,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
         tree = copy_tree(Path(folder))
-        for sanitizer in sorted({mutant.sanitizer for mutant in chosen}):
-            group = [mutant for mutant in chosen if mutant.sanitizer == sanitizer]
-            failed += try_group(tree, sanitizer, group)
+        for kind in sorted({mutant.build for mutant in chosen}):
+            group = [mutant for mutant in chosen if mutant.build == kind]
+            failed += try_group(Build(tree, *kind), group)
     print(f"{len(chosen) - failed} of {len(chosen)} guards shown")
     return 1 if failed else 0
 
@@ -105,23 +113,81 @@ def copy_tree(folder: Path) -> Path:
     return tree
 
 
-def try_group(tree: Path, sanitizer: str, mutants: Sequence[Mutant]) -> int:
+@dataclass(frozen=True)
+class Build:
+    """A build of the copy, and how its tests run: programs in C, or pytest on the package."""
+
+    tree: Path
+    python: bool
+    sanitizer: str
+
+    @property
+    def folder(self) -> Path:
+        """Where it is built."""
+        kind = "python" if self.python else self.sanitizer.replace(",", "-")
+        return self.tree.parent / f"build-{kind}"
+
+    @property
+    def site(self) -> Path:
+        """Where its package is installed, before that of this interpreter on the path."""
+        return self.tree.parent / "site"
+
+    def configure(self) -> None:
+        """Make the build ready; the Python side of the package needs no building."""
+        wanted = "-DWIA_BUILD_PYTHON=ON" if self.python else "-DWIA_BUILD_TESTS=ON"
+        given = [f"-DWIA_BUILD_{'TESTS' if self.python else 'PYTHON'}=OFF", wanted]
+        given += [f"-DPython_EXECUTABLE={sys.executable}", f"-DWIA_SANITIZE={self.sanitizer}"]
+        run("cmake", "-S", self.tree, "-B", self.folder, "-GNinja", *given)
+        if self.python:
+            shutil.copytree(self.tree / "wia", self.site / "wia")
+            shutil.copytree(self.tree / "wia_drivers.d", self.site / "wia_drivers.d")
+
+    def compile(self, tests: Sequence[str]) -> None:
+        """Build test programs, or the package."""
+        targets = ["wia_core", "wia_bridge"] if self.python else tests
+        run("cmake", "--build", self.folder, "--parallel", "2", "--target", *targets)
+        if self.python:
+            shutil.copy(self.folder / "generated" / "_operations.py", self.site / "wia")
+            run("cmake", "--install", self.folder, "--prefix", self.site / "wia")
+
+    def passes(self, test: str) -> bool:
+        """Run a test; a crash and a time-out are failures."""
+        command = ["setarch", os.uname().machine, "-R"]
+        if self.python:
+            pytest = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
+            command += [*pytest, f"python/{test}"]
+        else:
+            kind = "fuzz" if test.startswith("fuzz_") else "c"
+            command += [str(self.folder / "tests" / kind / test)]
+        with subprocess.Popen(
+            command,
+            cwd=ROOT / "tests",
+            env={**os.environ, "PYTHONPATH": str(self.site)},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,  # so that its children end with it
+        ) as process:
+            try:
+                return process.wait(TIMEOUT_S) == 0
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                return False
+
+
+def try_group(build: Build, mutants: Sequence[Mutant]) -> int:
     """Try mutants of one kind of build; return how many are not as they should be."""
-    build = tree.parent / f"build-{sanitizer.replace(',', '-')}"
     tests = sorted({mutant.test for mutant in mutants})
-    python = f"-DPython_EXECUTABLE={sys.executable}"
-    given = ["-DWIA_BUILD_TESTS=ON", "-DWIA_BUILD_PYTHON=OFF", f"-DWIA_SANITIZE={sanitizer}"]
-    run("cmake", "-S", tree, "-B", build, "-GNinja", python, *given)
-    compile_tests(build, tests)
+    build.configure()
+    build.compile(tests)
     for test in tests:
-        if not passes(build, test):
+        if not build.passes(test):
             print(f"{test} fails without any change")
             return len(mutants)
     failed = 0
     for mutant in mutants:
         start = time.monotonic()
         try:
-            verdict = try_mutant(tree, build, mutant)
+            verdict = try_mutant(build, mutant)
         except MutateError as error:
             verdict = str(error)
         failed += verdict != "shown"
@@ -130,14 +196,14 @@ def try_group(tree: Path, sanitizer: str, mutants: Sequence[Mutant]) -> int:
     return failed
 
 
-def try_mutant(tree: Path, build: Path, mutant: Mutant) -> str:
+def try_mutant(build: Build, mutant: Mutant) -> str:
     """Make the change, see the test fail, and undo the change."""
-    path = tree / mutant.file
+    path = build.tree / mutant.file
     before = path.read_text(encoding="utf-8")
     path.write_text(change(before, mutant), encoding="utf-8")
     try:
-        compile_tests(build, [mutant.test])
-        caught = any(not passes(build, mutant.test) for _ in range(mutant.runs))
+        build.compile([mutant.test])
+        caught = any(not build.passes(mutant.test) for _ in range(mutant.runs))
         return "shown" if caught else "NOT SHOWN: the test passes without it"
     finally:
         path.write_text(before, encoding="utf-8")
@@ -158,28 +224,6 @@ def change(source: str, mutant: Mutant) -> str:
         raise MutateError(f"{len(places)} places fit {mutant.old!r}; expected 1")
     place = places[0]
     return source[: begin + place.start()] + mutant.new + source[begin + place.end() :]
-
-
-def compile_tests(build: Path, tests: Sequence[str]) -> None:
-    """Build test programs."""
-    run("cmake", "--build", build, "--parallel", "2", "--target", *tests)
-
-
-def passes(build: Path, test: str) -> bool:
-    """Run a test program; a crash and a time-out are failures."""
-    folder = "fuzz" if test.startswith("fuzz_") else "c"
-    command = ["setarch", os.uname().machine, "-R", str(build / "tests" / folder / test)]
-    with subprocess.Popen(
-        command,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,  # so that its children end with it
-    ) as process:
-        try:
-            return process.wait(TIMEOUT_S) == 0
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            return False
 
 
 def run(*command: str | Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
@@ -20,6 +21,15 @@ from wia._native import NULL, ffi, lib
 def live(context: wia.Context) -> int:
     """Live bytes of the device's own memory."""
     return context.device.memory().live_size
+
+
+def collect(done: Callable[[], bool]) -> None:
+    """Make calls, which give memory back that nobody uses any more."""
+    with wia.Context("reference") as context:
+        for _ in range(1000):
+            if done():
+                return
+            context.tensor(1).close()
 
 
 class Owner:
@@ -41,7 +51,15 @@ class Owner:
         return self.kind, 0
 
 
-_NAME = b"dltensor_versioned"
+_NAME, _LEGACY = b"dltensor_versioned", b"dltensor"
+
+
+def capsule_of(managed: Any, name: bytes) -> Any:
+    """A capsule that gives nothing back when nobody takes it."""
+    new = ctypes.pythonapi.PyCapsule_New
+    new.restype = ctypes.py_object
+    new.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+    return new(int(ffi.cast("uintptr_t", managed)), name, None)
 
 
 class Tampered(Owner):
@@ -58,12 +76,7 @@ class Tampered(Owner):
         for name, value in self.fields.items():
             of_array = name not in ("major", "minor", "flags")
             setattr(out[0].array if of_array else out[0], name, value)
-        new = ctypes.pythonapi.PyCapsule_New
-        new.restype, new.argtypes = (
-            ctypes.py_object,
-            (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p),
-        )
-        return new(int(ffi.cast("uintptr_t", out[0])), _NAME, None)
+        return capsule_of(out[0], _NAME)
 
 
 class Copying(Owner):
@@ -143,6 +156,46 @@ def test_what_a_capsule_must_not_hold(
     assert live(reference) == before - 8
 
 
+class Giving:
+    """Gives a capsule with four bytes of host memory, of one kind or the other."""
+
+    def __init__(self, legacy: bool, deleter: Any) -> None:
+        kind, self.name = ("legacy", _LEGACY) if legacy else ("versioned", _NAME)
+        self.memory = ffi.new("float *", 7)
+        self.shape = ffi.new("int64_t[1]", [1])
+        self.managed = ffi.new(f"wia__dlpack_{kind}_t *")
+        if not legacy:
+            self.managed.major = 1
+        array = self.managed.array
+        array.data, array.rank, array.shape = self.memory, 1, self.shape
+        array.device_type, array.dtype_code = 1, 2
+        array.dtype_bits, array.dtype_lanes = 32, 1
+        self.managed.deleter = deleter
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return capsule_of(self.managed, self.name)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+
+@pytest.mark.parametrize("legacy", [False, True])
+def test_capsules_without_a_deleter(reference: wia.Context, legacy: bool) -> None:
+    """One that is there is called once; the memory of one that isn't stays the owner's."""
+    calls: list[Any] = []
+    kind = "legacy" if legacy else "versioned"
+    note = ffi.callback(f"void(struct wia__dlpack_{kind}_t *)", calls.append)
+    for copy in (None, True):
+        none, one = Giving(legacy, NULL), Giving(legacy, note)
+        for owner in (none, one):
+            tensor = reference.from_dlpack(owner, copy=copy)
+            assert tensor.tolist() == [7.0]
+            tensor.close()
+        collect(lambda: bool(calls))
+        assert calls == [one.managed]
+        calls.clear()
+
+
 def test_newer_minor_versions_are_read(reference: wia.Context) -> None:
     """They only add flags."""
     tensor = reference.tensor([1.0, 2.0])
@@ -163,10 +216,12 @@ def test_unused_capsules_give_the_memory_back(reference: wia.Context) -> None:
 def test_every_dtype_goes_out_and_in(reference: wia.Context, dtype: str) -> None:
     """Through capsules of both kinds; numpy itself knows only its own dtypes."""
     kind = np.dtype(getattr(ml_dtypes, dtype, dtype))
-    tensor = reference.tensor(np.ones((2, 3), np.float32).astype(kind))
+    powers = np.array([[1, 2, 4], [8, 1, 2]], np.float32)  # which each dtype has, but for bool
+    tensor = reference.tensor(powers.astype(kind))
     for owner in (Owner(tensor), Owner(tensor, legacy=True)):
         back = reference.from_dlpack(owner)
         assert back.dtype == kind
+        np.testing.assert_array_equal(back.numpy(), tensor.numpy())
         assert back.address == tensor.address
         copied = reference.from_dlpack(owner, copy=True)
         np.testing.assert_array_equal(copied.numpy(), tensor.numpy())
@@ -222,10 +277,7 @@ def test_capsules_end_on_any_thread(reference: wia.Context) -> None:
     for thread in threads:
         thread.join()
     gc.collect()
-    for _ in range(1000):  # memory is given back by calls
-        if live(reference) == before:
-            break
-        reference.tensor(1).close()
+    collect(lambda: live(reference) == before)
     assert live(reference) == before
 
 

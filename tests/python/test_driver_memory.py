@@ -123,6 +123,7 @@ def test_what_is_allocated_stays_apart() -> None:
             tensor.close()
 
     with reserved(4 * MIB) as ctx:
+        ctx.configure_memory(pool=False)  # so that each is one of the driver's
         threads = [threading.Thread(target=work, args=(seed, ctx)) for seed in (1, 2, 3)]
         for thread in threads:
             thread.start()

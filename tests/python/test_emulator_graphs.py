@@ -185,6 +185,17 @@ def test_the_base_refuses(taken: tuple[wia.Context, Taker]) -> None:
                 graph.instantiate()
 
 
+def test_a_base_without_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The library runs the nodes."""
+    with wia.Context(emulate(monkeypatch, "1xsample")) as ctx, ctx.stream() as stream:
+        x, y = ctx.full(4, 1), ctx.zeros(4)
+        with stream.capture() as graph:
+            ctx.add(x, x, out=y, stream=stream)
+        with graph, graph.instantiate() as executable:
+            executable.launch()
+            assert y.tolist() == [2.0] * 4
+
+
 def test_graphs_need_the_bases_memory() -> None:
     driver = type("Bare", (Driver,), {"name": "bare", "base_graphs": True})
     with pytest.raises(wia.InvalidArgumentError, match="expected a BaseMemory"):

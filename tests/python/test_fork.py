@@ -81,6 +81,38 @@ print(other.relu(other.zeros(1)).tolist())
     assert result.stdout == "[0.0]\n", result.stderr
 
 
+def test_child_beside_a_kernel(run_python: RunPython) -> None:
+    """At its end it waits for no kernel that only its parent runs."""
+    code = """
+from wia._native import lib
+from wia.driver import Driver, kernel
+entered, go = threading.Event(), threading.Event()
+class Test(Driver):
+    name = "test"
+    @kernel("relu")
+    def relu(self, node):
+        def run(x, out):
+            entered.set()
+            go.wait(60)
+        return run
+wia.register_driver(Test)
+other = wia.Context("test")
+x = other.zeros(1)
+thread = threading.Thread(target=lambda: other.relu(x))
+thread.start()
+entered.wait(60)
+inside = lib.wia__close_gate
+if (child := os.fork()) == 0:
+    os._exit(inside(0))
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+print(inside(0))
+go.set()
+thread.join()
+"""
+    result = run_python(CHILD + code)
+    assert (result.stdout, result.stderr) == ("0\n1\n", "")
+
+
 def test_children_among_threads(run_python: RunPython) -> None:
     """Whatever other threads are in the middle of, a child finds every list whole."""
     code = """

@@ -21,5 +21,10 @@ def test_guard_stands_in_the_source(mutant: Mutant) -> None:
     """Its change fits one place, and changes it."""
     source = (ROOT / mutant.file).read_text(encoding="utf-8")
     assert change(source, mutant) != source
-    name = f"{mutant.test}.c"
-    assert any((ROOT / "tests" / folder / name).is_file() for folder in ("c", "fuzz")), name
+    name, _, function = mutant.test.partition("::")
+    if function:
+        text = (ROOT / "tests" / "python" / name).read_text(encoding="utf-8")
+        assert f"\ndef {function}(" in text, mutant.test
+    else:
+        folders = (ROOT / "tests" / "c", ROOT / "tests" / "fuzz")
+        assert any((folder / f"{name}.c").is_file() for folder in folders), name
