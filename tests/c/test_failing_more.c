@@ -1,5 +1,5 @@
-/* Scenario 15 of what test_failing.c leaves: graphs, pools, the layers, a program's own operations,
- * gradients, extensions. */
+/* Scenario 15 of what test_failing.c leaves: graphs, pools, the layers, a program's own allocator and
+ * operations, gradients, extensions. */
 #include <limits.h>
 
 #include "failing_each.h"
@@ -123,6 +123,48 @@ static wia_status_t run_pool(void) {
   TRY(wia_trim_memory_pool(own_context, 0, NULL));
   END(wia_destroy_stream, first);
   END(wia_destroy_stream, second);
+  END(wia_destroy_context, own_context);
+  return status;
+}
+
+/* -- a program's own allocator ------------------------------------------------------------------- */
+
+static _Atomic int64_t given; /* blocks that the allocator has not had back */
+
+static void *give(void *unused, const wia_memory_request_t *request) {
+  wia_memory_config_t config = WIA_MEMORY_CONFIG_INIT;
+  void *memory = NULL;
+  (void)unused;
+  config.alignment = request->alignment;
+  if (wia_allocate_arena(&memory, request->size, request->device_id, &config)) return NULL;
+  given++;
+  return memory;
+}
+
+static void take_back(void *unused, void *memory, const wia_memory_request_t *request) {
+  (void)unused, (void)request;
+  CHECK_STATUS(wia_free_arena(memory), WIA_STATUS_OK);
+  given--;
+}
+
+static wia_status_t run_allocator(void) {
+  wia_status_t status = WIA_STATUS_OK;
+  wia_context_t *own_context = NULL;
+  wia_tensor_t tensor = NULL;
+  void *blocks[2] = {NULL};
+  wia_allocator_t allocator = WIA_ALLOCATOR_INIT;
+  allocator.allocate = give;
+  allocator.free = take_back;
+  allocator.name = "the test's arenas";
+  TRY(wia_create_context(&own_context, core_id(device)));
+  TRY(wia_set_allocator(own_context, &allocator));
+  TRY(wia_malloc_async(own_context, 1000, NULL, NULL, &blocks[0]));
+  TRY(wia_allocate_tensor(own_context, shape8, 1, WIA_FLOAT32, &tensor));
+  TRY(wia_malloc_async(own_context, 3 << 20, NULL, NULL, &blocks[1]));
+  TRY(wia_mul(own_context, tensor, tensor, tensor, NULL));
+  TRY(wia_set_allocator(own_context, NULL));
+  for (uint32_t i = 0; i < 2; i++) END(wia_free, blocks[i]);
+  END(wia_destroy_tensor, tensor);
   END(wia_destroy_context, own_context);
   return status;
 }
@@ -325,6 +367,7 @@ static void register_extension(void) {
 static const scenario_t scenarios[] = {
     {"graphs", run_graphs, PLAIN | 1 << CORE_QUEUED},
     {"pool", run_pool, ALL},
+    {"allocator", run_allocator, ALL},
     {"validate", run_validate, PLAIN | 1 << CORE_QUEUED},
     {"trace", run_trace, PLAIN | 1 << CORE_QUEUED},
     {"custom operations", run_custom, ALL},
@@ -341,6 +384,7 @@ int main(void) {
   register_own();
   register_extension();
   fail_all(scenarios, sizeof scenarios / sizeof *scenarios);
+  CHECK(given == 0);
   unlink(trace);
   return CHECK_DONE();
 }
