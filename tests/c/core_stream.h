@@ -3,29 +3,9 @@
 #ifndef TEST_CORE_STREAM_H
 #define TEST_CORE_STREAM_H
 
-#include "core_driver.h"
+#include "core_device.h"
 
-static const int64_t LONG_NS = INT64_C(20000000000);
-
-static uint32_t device;
-static wia_context_t *context;
 static wia_tensor_t input; /* 1, 2, 3, 4 */
-
-static inline wia_stream_t *make_stream(void) {
-  wia_stream_t *stream = NULL;
-  CHECK_STATUS(wia_create_stream(&stream, context), WIA_STATUS_OK);
-  return stream;
-}
-
-static inline wia_event_t *make_event(void) {
-  wia_event_t *event = NULL;
-  CHECK_STATUS(wia_create_event(&event, context), WIA_STATUS_OK);
-  return event;
-}
-
-static inline wia_status_t finish(wia_stream_t *stream) {
-  return wia_synchronize_stream(stream, LONG_NS);
-}
 
 /* Enqueues a launch that stands at the gate until that is opened. */
 static inline void block(wia_stream_t *stream, wia_tensor_t output) {
