@@ -219,7 +219,9 @@ typedef struct wia_driver_streams_t {
                          wia_driver_stream_t *out_stream, wia_error_t *out_error);
   /* R: all values were told; the call that told the last may not have returned yet. */
   void (*destroy)(wia_driver_stream_t stream);
-  /* R: has value, which grows from call to call, told when all that was enqueued before is done. */
+  /* R: has value, which grows from call to call, told when all that was enqueued before is done. When it
+   * fails nothing tells of what was enqueued since the last value: that is over on return, dropped or
+   * done, since the library lets its memory go. */
   wia_status_t (*signal)(wia_driver_stream_t stream, uint64_t value, wia_error_t *out_error);
   /* O: the library waits and copies. As copy of the device, which the host's memory outlives. */
   wia_status_t (*copy)(wia_driver_stream_t stream, const wia_copy_t *copies, uint32_t count,

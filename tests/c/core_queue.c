@@ -107,6 +107,7 @@ static void *work(void *argument) {
     free(command);
     pthread_mutex_lock(&stream->mutex);
     stream->running = false;
+    pthread_cond_broadcast(&stream->changed);
   }
   pthread_mutex_unlock(&stream->mutex);
   pthread_cond_destroy(&stream->changed);
@@ -160,6 +161,21 @@ static void destroy(wia_driver_stream_t stream) {
   pthread_mutex_unlock(&stream->mutex);
 }
 
+/* Ends what no value tells of: it is dropped, or waited for if it runs. */
+static void end_untold(wia_driver_stream_t stream) {
+  pthread_mutex_lock(&stream->mutex);
+  command_t *untold = stream->first;
+  bool runs = true; /* what is at work comes behind the last value */
+  for (command_t *command = untold; command; command = command->next) {
+    if (command->kind != SIGNAL) continue;
+    untold = command->next;
+    runs = false;
+  }
+  for (; untold; untold = untold->next) untold->dropped = true;
+  while (runs && stream->running) pthread_cond_wait(&stream->changed, &stream->mutex);
+  pthread_mutex_unlock(&stream->mutex);
+}
+
 static command_t *make(kind_t kind) {
   command_t *command = calloc(1, sizeof *command);
   if (!command) abort();
@@ -171,6 +187,7 @@ static wia_status_t push(wia_driver_stream_t stream, command_t *command, wia_err
   const wia_status_t status = command->kind == SIGNAL ? core.signal_status : core.submit_status;
   if (status) {
     snprintf(error->message, sizeof error->message, "the test wants nothing to be taken");
+    if (command->kind == SIGNAL) end_untold(stream);
     free(command->copies);
     free(command);
     return status;

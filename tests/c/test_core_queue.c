@@ -120,6 +120,24 @@ static void test_refusals(void) {
   CHECK_STATUS(wia_destroy_stream(stream), WIA_STATUS_OK);
 }
 
+/* What the driver took is over when it refuses to tell of it: its operands may go. */
+static void test_refused_signal(void) {
+  wia_stream_t *stream = make_stream();
+  wia_tensor_t a = core_tensor(context, 4, 0);
+  const uint32_t launches = core.launches;
+  core.launch_delay_us = 20000;
+  core.signal_status = WIA_STATUS_UNAVAILABLE;
+  CHECK_STATUS(wia_add(context, input, input, a, stream), WIA_STATUS_OK);
+  const uint32_t launched = core.launches;
+  CHECK(core.running == 0);
+  core_destroy(a);
+  core.launch_delay_us = 0;
+  core.signal_status = WIA_STATUS_OK;
+  CHECK_STATUS(finish(stream), WIA_STATUS_UNAVAILABLE);
+  CHECK(launched <= launches + 1 && core.launches == launched);
+  CHECK_STATUS(wia_destroy_stream(stream), WIA_STATUS_OK);
+}
+
 /* A stream that waits for an event fails at once when work before the wait does. */
 static void test_failure_before_wait(void) {
   wia_stream_t *stream = make_stream();
@@ -235,6 +253,7 @@ static void run_tests(void) {
   test_mixture();
   test_host_in_between();
   test_refusals();
+  test_refused_signal();
   test_failure_before_wait();
   test_callback(false);
   test_callback(true);
