@@ -16,5 +16,6 @@ def set_call_classes(
     ctypes: tuple[Any, Any, Any, Any, Any],
     tapes: list[Any],
     raise_last_error: Callable[[int], Any],
+    owner: tuple[Callable[[Any, Any], Any], Callable[[Any], Any]],
     /,
 ) -> None: ...

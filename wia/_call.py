@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from wia._bridge import set_call_classes, wrap_operation, wrap_plan
 from wia._errors import raise_last_error
-from wia._native import ffi
+from wia._native import ffi, lib
 from wia._tape import tapes
 
 __all__ = ["quick", "quick_plan", "start"]
@@ -22,8 +22,9 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 def quick(op: int, required: int, inputs: int) -> Callable[[Method], Method]:
     """Decorates the method of an operation with one output.
 
-    A call with tensors as inputs by position, `out`, perhaps `stream`, and nothing else runs
-    natively while no tape records; the method itself takes all others.
+    A call with tensors as inputs by position, perhaps `out` and `stream`, and nothing else runs
+    natively while no tape records; the method itself takes all others. Without `out` it takes the
+    first call for inputs of some shapes and dtypes: what it returns tells what others return.
     """
 
     def decorate(method: Method) -> Method:
@@ -55,4 +56,5 @@ def start(context: type, tensor: type, stream: type, plan: type) -> None:
         "wia_scalar_t *",
     )
     ctypes: Any = tuple(ffi.typeof(name) for name in names)
-    set_call_classes((context, tensor, stream, plan), ctypes, tapes, raise_last_error)
+    owner = (ffi.gc, lib.wia_destroy_tensor)
+    set_call_classes((context, tensor, stream, plan), ctypes, tapes, raise_last_error, owner)

@@ -48,11 +48,15 @@ STUBS = {
 STUB_NAMES = {*INTEGER_TYPES, "intptr_t", "uintptr_t", "va_list", "bool", "size_t"}
 STUB_NAMES.add("pthread_mutex_t")
 
-# For call.c: a function of cffi, which only the code it generates can reach. NULL, perhaps with
+# For call.h: functions of cffi, which only the code it generates can reach. NULL, perhaps with
 # an exception set, when the object is no pointer of that type.
-_TO_POINTER = """
+_POINTERS = """
 void *wia__to_pointer(PyObject *cdata, PyObject *ctype) {
   return _cffi_to_c_pointer(cdata, (struct _cffi_ctypedescr *)ctype);
+}
+
+PyObject *wia__from_pointer(void *pointer, PyObject *ctype) {
+  return _cffi_from_c_pointer((char *)pointer, (struct _cffi_ctypedescr *)ctype);
 }
 """
 
@@ -157,7 +161,7 @@ def write_source(output: Path, include: list[Path], here: Path, compiler: str) -
     preamble += names + '#include "bridge.h"\n' + internal_text
     preamble += "".join(f"static {python};\n" for python in pythons)
     preamble += "\n".join(f"static {definition}" for definition in definitions)
-    preamble += _TO_POINTER
+    preamble += _POINTERS
     ffi = cffi.FFI()
     ffi.cdef(cdef)
     ffi.set_source("wia._bridge", preamble)

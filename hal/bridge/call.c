@@ -3,33 +3,10 @@
  * call, and what is wrong in any, is the wrapped function's. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
-#include <structmember.h>
 
-#include "bridge.h"
+#include "call.h"
 
-WIA_API wia_status_t wia__run_op(const char *function, wia_context_t *context, wia_op_t op,
-                                 const wia_tensor_t *operands, wia_stream_t *stream);
-
-void *wia__to_pointer(PyObject *cdata, PyObject *ctype); /* see build_bridge.py */
-
-/* A class with the slot that holds a handle of cffi. */
-typedef struct kind_t {
-  PyTypeObject *type;
-  PyMemberDef *handle;
-  PyObject *ctype;
-} kind_t;
-
-typedef struct known_t {
-  kind_t context, tensor, stream, plan;
-  kind_t scalars;            /* of a plan: the values, and how many there are */
-  PyMemberDef *scalar_count; /* None: its calls are the wrapped function's */
-  PyObject *tapes, *raise;   /* a list; raises the library's last error of a status */
-  PyObject *out_name, *stream_name;
-} known_t;
-
-/* Filled when the classes are there, and kept as long as the process lives. Until then calls take the
- * long way. */
-static known_t python;
+wia__known_t wia__python;
 
 typedef struct call_t {
   PyObject_HEAD vectorcallfunc run;
@@ -42,11 +19,10 @@ typedef struct call_t {
 /* -- operands ------------------------------------------------------------------------------------ */
 
 /* 0: the object is none of that kind. */
-static int take(const kind_t *kind, PyObject *object, void **out_handle) {
+static int take(const wia__kind_t *kind, PyObject *object, void **out_handle) {
   if (!PyObject_TypeCheck(object, kind->type)) return 0;
-  PyObject *handle = PyMember_GetOne((const char *)object, kind->handle);
+  PyObject *handle = *wia__slot(object, kind->handle);
   *out_handle = handle ? wia__to_pointer(handle, kind->ctype) : NULL;
-  Py_XDECREF(handle); /* the object has it, and the caller has the object */
   if (*out_handle) return 1;
   const int is_null = handle && !PyErr_Occurred();
   PyErr_Clear();
@@ -55,13 +31,13 @@ static int take(const kind_t *kind, PyObject *object, void **out_handle) {
 
 static int take_stream(PyObject *object, void **out_stream) {
   *out_stream = NULL;
-  return object == NULL || object == Py_None || take(&python.stream, object, out_stream);
+  return object == NULL || object == Py_None || take(&wia__python.stream, object, out_stream);
 }
 
 static int take_tensors(PyObject *const *objects, Py_ssize_t count, wia_tensor_t *out_tensors) {
   for (Py_ssize_t i = 0; i < count; i++) {
     void *handle;
-    if (!take(&python.tensor, objects[i], &handle)) return 0;
+    if (!take(&wia__python.tensor, objects[i], &handle)) return 0;
     out_tensors[i] = handle;
   }
   return 1;
@@ -72,9 +48,9 @@ static int take_names(PyObject *names, PyObject *const *values, PyObject **out, 
   const Py_ssize_t count = names ? PyTuple_GET_SIZE(names) : 0;
   for (Py_ssize_t i = 0; i < count; i++) {
     PyObject *name = PyTuple_GET_ITEM(names, i);
-    if (name == python.out_name && out)
+    if (name == wia__python.out_name && out)
       *out = values[i];
-    else if (name == python.stream_name)
+    else if (name == wia__python.stream_name)
       *stream = values[i];
     else
       return 0;
@@ -83,12 +59,42 @@ static int take_names(PyObject *names, PyObject *const *values, PyObject **out, 
 }
 
 static PyObject *finish(wia_status_t status, PyObject *result) {
-  if (status) return PyObject_CallFunction(python.raise, "i", (int)status);
+  if (status) return PyObject_CallFunction(wia__python.raise, "i", (int)status);
   Py_INCREF(result);
   return result;
 }
 
 /* -- calls --------------------------------------------------------------------------------------- */
+
+/* The wrapped function; what it returns is remembered for other calls with such inputs. */
+static PyObject *learn(const call_t *call, PyObject *const *arguments, size_t flags,
+                       PyObject *names, const wia__signature_t *signature) {
+  PyObject *result = PyObject_Vectorcall(call->function, arguments, flags, names);
+  if (result) wia__remember(signature, result);
+  return result;
+}
+
+/* A call without an output, of which wia__recall says what it is to be. Takes over its references. */
+static PyObject *run_new(const call_t *call, PyObject *owner, wia_context_t *context,
+                         wia_tensor_t *operands, wia_stream_t *stream,
+                         const wia__result_t *result) {
+  wia_tensor_t made = NULL;
+  wia_status_t status;
+  Py_BEGIN_ALLOW_THREADS;
+  status = wia_allocate_tensor(context, result->dimensions, result->rank, result->dtype, &made);
+  operands[call->inputs] = made;
+  if (!status) status = wia__run_op(call->name, context, call->op, operands, stream);
+  Py_END_ALLOW_THREADS;
+  PyObject *tensor = status ? finish(status, NULL) : wia__make_result(owner, made, result);
+  if (status && made) {
+    Py_BEGIN_ALLOW_THREADS;
+    wia_destroy_tensor(made);
+    Py_END_ALLOW_THREADS;
+  }
+  Py_DECREF(result->shape);
+  Py_DECREF(result->code);
+  return tensor;
+}
 
 /* Inputs by position, the output and perhaps a stream by name, no attributes, no tape. */
 static PyObject *run_operation(PyObject *self, PyObject *const *arguments, size_t flags,
@@ -98,16 +104,27 @@ static PyObject *run_operation(PyObject *self, PyObject *const *arguments, size_
   PyObject *out = NULL, *queue = NULL;
   void *context, *stream;
   wia_tensor_t operands[WIA_MAX_OPERANDS] = {NULL};
-  if (python.tapes && given >= call->required && given <= call->inputs &&
-      PyList_GET_SIZE(python.tapes) == 0 && take_names(names, arguments + count, &out, &queue) &&
-      out && take(&python.context, arguments[0], &context) && take_stream(queue, &stream) &&
-      take_tensors(arguments + 1, given, operands) &&
-      take_tensors(&out, 1, operands + call->inputs)) {
-    wia_status_t status;
-    Py_BEGIN_ALLOW_THREADS status = wia__run_op(call->name, context, call->op, operands, stream);
-    Py_END_ALLOW_THREADS return finish(status, out);
+  wia__signature_t signature;
+  wia__result_t result;
+  if (!wia__python.tapes || given < call->required || given > call->inputs ||
+      PyList_GET_SIZE(wia__python.tapes) != 0 ||
+      !take_names(names, arguments + count, &out, &queue) ||
+      !take(&wia__python.context, arguments[0], &context) || !take_stream(queue, &stream) ||
+      !take_tensors(arguments + 1, given, operands))
+    return PyObject_Vectorcall(call->function, arguments, flags, names);
+  if (!out) {
+    if (!wia__read_signature(call->op, arguments + 1, given, &signature))
+      return PyObject_Vectorcall(call->function, arguments, flags, names);
+    if (!wia__recall(&signature, &result)) return learn(call, arguments, flags, names, &signature);
+    return run_new(call, arguments[0], context, operands, stream, &result);
   }
-  return PyObject_Vectorcall(call->function, arguments, flags, names);
+  if (!take_tensors(&out, 1, operands + call->inputs))
+    return PyObject_Vectorcall(call->function, arguments, flags, names);
+  wia_status_t status;
+  Py_BEGIN_ALLOW_THREADS;
+  status = wia__run_op(call->name, context, call->op, operands, stream);
+  Py_END_ALLOW_THREADS;
+  return finish(status, out);
 }
 
 /* All operands by position, perhaps a stream by name. */
@@ -118,15 +135,14 @@ static PyObject *run_plan(PyObject *self, PyObject *const *arguments, size_t fla
   PyObject *queue = NULL;
   void *plan, *scalars, *stream;
   wia_tensor_t operands[WIA_MAX_OPERANDS];
-  if (python.tapes && given >= 0 && given <= WIA_MAX_OPERANDS &&
+  if (wia__python.tapes && given >= 0 && given <= WIA_MAX_OPERANDS &&
       take_names(names, arguments + count, NULL, &queue) &&
-      take(&python.plan, arguments[0], &plan) && take_stream(queue, &stream) &&
+      take(&wia__python.plan, arguments[0], &plan) && take_stream(queue, &stream) &&
       take_tensors(arguments + 1, given, operands)) {
-    PyObject *number = PyMember_GetOne((const char *)arguments[0], python.scalar_count);
+    PyObject *number = *wia__slot(arguments[0], wia__python.scalar_count);
     const long scalar_count = number && PyLong_Check(number) ? PyLong_AsLong(number) : -1;
-    Py_XDECREF(number);
     PyErr_Clear();
-    if (scalar_count >= 0 && take(&python.scalars, arguments[0], &scalars)) {
+    if (scalar_count >= 0 && take(&wia__python.scalars, arguments[0], &scalars)) {
       wia_status_t status;
       Py_BEGIN_ALLOW_THREADS status = wia_execute_plan(plan, operands, (uint32_t)given, scalars,
                                                        (uint32_t)scalar_count, stream);
@@ -250,30 +266,34 @@ static PyMemberDef *find_slot(PyObject *type, const char *name) {
   PyMemberDef *member = NULL;
   if (found && Py_IS_TYPE(found, &PyMemberDescr_Type))
     member = ((PyMemberDescrObject *)found)->d_member;
-  else if (found)
-    PyErr_Format(PyExc_TypeError, "%R has no slot %s.", type, name);
+  if (member && member->type != T_OBJECT_EX) member = NULL;
+  if (found && !member) PyErr_Format(PyExc_TypeError, "%R has no slot %s.", type, name);
   Py_XDECREF(found); /* the class has it */
   return member;
 }
 
-static int fill_kind(kind_t *kind, PyObject *type, const char *name, PyObject *ctype) {
-  *kind = (kind_t){(PyTypeObject *)type, find_slot(type, name), ctype};
+static int fill_kind(wia__kind_t *kind, PyObject *type, const char *name, PyObject *ctype) {
+  *kind = (wia__kind_t){(PyTypeObject *)type, find_slot(type, name), ctype};
   return kind->handle != NULL;
 }
 
 PyObject *wia__set_call_classes(PyObject *module, PyObject *arguments) {
   (void)module;
   PyObject *types[4], *ctypes[5];
-  known_t known = {.tapes = NULL};
-  if (!PyArg_ParseTuple(arguments, "(O!O!O!O!)(OOOOO)O!O", &PyType_Type, &types[0], &PyType_Type,
-                        &types[1], &PyType_Type, &types[2], &PyType_Type, &types[3], &ctypes[0],
-                        &ctypes[1], &ctypes[2], &ctypes[3], &ctypes[4], &PyList_Type, &known.tapes,
-                        &known.raise))
+  wia__known_t known = {.tapes = NULL};
+  if (!PyArg_ParseTuple(arguments, "(O!O!O!O!)(OOOOO)O!O(OO)", &PyType_Type, &types[0],
+                        &PyType_Type, &types[1], &PyType_Type, &types[2], &PyType_Type, &types[3],
+                        &ctypes[0], &ctypes[1], &ctypes[2], &ctypes[3], &ctypes[4], &PyList_Type,
+                        &known.tapes, &known.raise, &known.keep, &known.destroy))
     return NULL;
   known.out_name = PyUnicode_InternFromString("out");
   known.stream_name = PyUnicode_InternFromString("stream");
   known.scalar_count = find_slot(types[3], "_scalar_count");
   if (!known.out_name || !known.stream_name || !known.scalar_count ||
+      !(known.code = find_slot(types[1], "_code")) ||
+      !(known.owner = find_slot(types[1], "_context")) ||
+      !(known.shape = find_slot(types[1], "_shape")) ||
+      !(known.strides = find_slot(types[1], "_strides")) ||
       !fill_kind(&known.context, types[0], "_handle", ctypes[0]) ||
       !fill_kind(&known.tensor, types[1], "_handle", ctypes[1]) ||
       !fill_kind(&known.stream, types[2], "_handle", ctypes[2]) ||
@@ -281,6 +301,6 @@ PyObject *wia__set_call_classes(PyObject *module, PyObject *arguments) {
       !fill_kind(&known.scalars, types[3], "_values", ctypes[4]))
     return NULL;
   Py_INCREF(arguments); /* and so all that is in it */
-  python = known;
+  wia__python = known;
   Py_RETURN_NONE;
 }

@@ -42,7 +42,8 @@ static PyMethodDef functions[] = {
      "inputs, inputs)."},
     {"wrap_plan", wia__wrap_plan, METH_O, "The same for calls of a plan."},
     {"set_call_classes", wia__set_call_classes, METH_VARARGS,
-     "Tells what those look at: classes, their handles' types, tapes, what raises the last error."},
+     "Tells what those look at: classes, their handles' types, tapes, what raises the last error, "
+     "and ffi.gc with what it calls for a tensor."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 import sys
 import threading
@@ -55,7 +56,11 @@ def test_no_python_runs(npu: wia.Context) -> None:
         assert npu.add(a, b, out=out) is out
         with wia.Tape():
             assert "record" in python_calls(lambda: npu.add(a, b, out=out))
-        assert "add" in python_calls(lambda: npu.add(a, b))
+            assert "record" in python_calls(lambda: npu.add(a, b))
+        c = npu.add(a, b)
+        assert python_calls(lambda: npu.add(a, b)) == []
+        assert python_calls(lambda: npu.add(b, c, stream=stream)) == []
+        assert "add" in python_calls(lambda: npu.add(a, b, out=None))
 
 
 @pytest.mark.parametrize("name", ["add", "matmul", "neg", "softmax", "where", "clip"])
@@ -121,6 +126,86 @@ def test_wrong_operands(ctx: wia.Context) -> None:
         closed.add(a, a, out=out)
 
 
+SHAPES: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
+    ((3,), (3,)),
+    ((2, 3), (3,)),
+    ((3,), (2, 3)),
+    ((3, 1), (1, 3)),
+    ((1, 3), (1, 3)),
+    ((), (2, 1)),
+    ((), ()),
+    ((0, 3), (3,)),
+    ((1, 2, 1, 2, 1, 2, 1, 2), (2,)),
+]
+
+
+def test_new_outputs(reference: wia.Context) -> None:
+    """They have the shape and dtype of this call's inputs, whatever was given to calls before.
+
+    Guard: all words of wia__read_signature.
+    """
+    for _ in range(3):
+        for dtype in ("float32", "float64", "int32", "float32"):
+            for left, right in SHAPES:
+                x, y = np.ones(left, dtype), np.full(right, 2, dtype)
+                a, b = reference.tensor(x), reference.tensor(y)
+                out = reference.add(a, b)
+                expected: Any = x + y
+                assert (out.shape, out.dtype) == (expected.shape, expected.dtype)
+                assert out.context is reference
+                assert out.contiguous
+                assert out.strides == reference.empty(out.shape).strides
+                np.testing.assert_array_equal(out.numpy(), expected)
+                assert reference.less(a, b).dtype == np.bool_
+                assert reference.mul(a, b).shape == expected.shape
+
+
+def test_more_new_outputs_than_are_remembered(npu: wia.Context) -> None:
+    """Signatures that have the same place give way to each other."""
+    for _ in range(2):
+        for size in range(1, 1500):
+            a = npu.empty(size)
+            assert npu.add(a, a).shape == (size,)
+
+
+def test_new_outputs_of_views(npu: wia.Context) -> None:
+    """Views have the shape of their own, and results are row-major."""
+    a = npu.tensor(np.arange(12, dtype="f").reshape(3, 4))
+    for _ in range(2):
+        out = npu.add(a.T, a.T)
+        assert out.shape == (4, 3)
+        assert out.contiguous
+        np.testing.assert_array_equal(out.numpy(), 2 * a.numpy().T)
+        assert npu.add(a[1:], a[1:]).shape == (2, 4)
+
+
+def test_new_outputs_that_fail(reference: wia.Context) -> None:
+    """The error is the method's, and the memory of the output is given back."""
+    a, wrong = reference.zeros(2), reference.zeros(3)
+    closed = reference.zeros(2)
+    closed.close()
+    x, indices = reference.zeros((3, 2)), reference.tensor(np.array([0, 2], "int32"))
+    assert reference.gather(x, indices).shape == (2, 2)
+    beyond = reference.tensor(np.array([0, 3], "int32"))
+    before = reference.memory_stats().used_count
+    for _ in range(3):
+        assert reference.add(a, a).tolist() == [0.0, 0.0]
+        with pytest.raises(wia.InvalidArgumentError, match=r"\[3\]"):
+            reference.add(a, wrong)
+        with pytest.raises(wia.InvalidHandleError, match="b"):
+            reference.add(a, closed)
+        with pytest.raises(wia.InvalidArgumentError, match="indices"):
+            reference.gather(x, beyond)
+        with pytest.raises(TypeError):
+            reference.add(a)  # type: ignore[call-arg]
+    assert reference.memory_stats().used_count == before
+    with wia.Context(reference.device.name) as other:
+        b = other.zeros(2)
+        other.add(b, b)
+    with pytest.raises(wia.InvalidHandleError, match="context"):
+        other.add(a, a)
+
+
 def test_inputs_that_are_left_out(reference: wia.Context) -> None:
     """An optional one is left out by position, or given as None to the method."""
     x = reference.tensor(np.arange(6, dtype="f").reshape(2, 3))
@@ -135,6 +220,7 @@ def test_inputs_that_are_left_out(reference: wia.Context) -> None:
 
 def test_references(npu: wia.Context) -> None:
     """Calls keep nothing and lose nothing, whatever becomes of them."""
+    gc.collect()  # what other tests left has references too
     a, out, wrong = npu.tensor([1.0, 2.0]), npu.zeros(2), npu.zeros(3)
     with npu.plan("neg", [a], [out]) as plan:
         objects = (npu, a, out, wrong, plan, plan._values, a._handle)
@@ -146,6 +232,18 @@ def test_references(npu: wia.Context) -> None:
                 with pytest.raises(wia.InvalidArgumentError):
                     call()
         assert [sys.getrefcount(item) for item in objects] == before
+    npu.neg(a)
+    one = npu.neg(a)
+    watched = (npu, a, one.shape)
+    counts = [sys.getrefcount(item) for item in watched]
+    results = [npu.neg(a) for _ in range(20)]
+    assert [sys.getrefcount(item) for item in watched] == [
+        n + m for n, m in zip(counts, (20, 0, 20), strict=True)
+    ]
+    used = npu.memory_stats().used_count
+    del results
+    assert [sys.getrefcount(item) for item in watched] == counts
+    assert npu.memory_stats().used_count == used - 20
 
 
 def test_threads(npu: wia.Context) -> None:
@@ -158,6 +256,8 @@ def test_threads(npu: wia.Context) -> None:
             for _ in range(500):
                 npu.add(a, a, out=out)
                 if out.tolist() != [2.0 * number] * 8:
+                    failed.append(number)
+                if npu.mul(a, out).tolist() != [2.0 * number * number] * 8:
                     failed.append(number)
                 plan(a, a, out)
                 if out.tolist() != [float(number * number)] * 8:
@@ -193,7 +293,7 @@ def test_what_the_native_side_is_told(run_python: RunPython) -> None:
 import wia
 from wia import _bridge
 try:
-    _bridge.set_call_classes((int, int, int, int), (None,) * 5, [], print)
+    _bridge.set_call_classes((int, int, int, int), (None,) * 5, [], print, (print, print))
 except AttributeError as error:
     print(error)
 with wia.Context("reference") as ctx:
