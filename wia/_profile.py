@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from wia._errors import check
+from wia._errors import NotFoundError, check
 from wia._native import ffi, lib, new_struct
 
 if TYPE_CHECKING:
@@ -71,6 +71,8 @@ class Profile:
     def __enter__(self) -> Self:
         if self._session is not None or self._report is not None:
             raise RuntimeError("A profile is for one with statement. Make another: wia.profile().")
+        if self._path is not None and not os.path.isdir(os.path.dirname(self._path) or "."):
+            raise NotFoundError(f"There is no folder for {self._path!r}, where the profile is to go.")
         config = new_struct("wia_profiling_config_t")
         for name, value in self._config.items():
             setattr(config, name, value)
@@ -165,9 +167,10 @@ def profile(
 ) -> Profile:
     """Profiles what is inside of its with statement, on a context's device or on all.
 
-    With a path, the file of Profile.save() is written at the end. event_capacity: events that each
-    thread keeps; 0 is 65536, and the newest are kept. Work of streams that is still running at the
-    end is left out: synchronize first.
+    With a path, the file of Profile.save() is written at the end; a folder that isn't there is a
+    NotFoundError at the beginning. event_capacity: events that each thread keeps; 0 is 65536, and
+    the newest are kept. Work of streams that is still running at the end is left out: synchronize
+    first.
 
     >>> import wia
     >>> with wia.Context("reference") as ctx, wia.profile(context=ctx) as report:

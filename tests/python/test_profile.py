@@ -148,6 +148,8 @@ def test_misuse(tmp_path: Path) -> None:
         pass
     with pytest.raises(wia.NotFoundError, match="No such file or directory"):
         profile.save(tmp_path / "missing" / "out.json")
+    with pytest.raises(wia.NotFoundError, match="no folder for"):
+        wia.profile(tmp_path / "missing" / "out.json").__enter__()
     (tmp_path / "folder").mkdir()
     with pytest.raises(wia.PermissionDeniedError):
         profile.save(tmp_path / "folder")
