@@ -72,7 +72,7 @@ class Profile:
         if self._session is not None or self._report is not None:
             raise RuntimeError("A profile is for one with statement. Make another: wia.profile().")
         if self._path is not None and not os.path.isdir(os.path.dirname(self._path) or "."):
-            raise NotFoundError(f"There is no folder for {self._path!r}, where the profile is to go.")
+            raise NotFoundError(f"There is no folder for the profile {self._path!r}.")
         config = new_struct("wia_profiling_config_t")
         for name, value in self._config.items():
             setattr(config, name, value)
