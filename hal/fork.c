@@ -10,7 +10,7 @@ static void (*const parts[])(wia__fork_t stage) = {
     wia__fork_addresses, wia__fork_handles,  wia__fork_objects,    wia__fork_validate,
     wia__fork_leaks,     wia__fork_findings, wia__fork_texts,      wia__fork_environment,
     wia__fork_log,       wia__fork_profile,  wia__fork_trace,      wia__fork_sites,
-    wia__fork_shutdown,
+    wia__fork_shutdown,  wia__fork_launches, wia__fork_threads,
 };
 enum { PART_COUNT = sizeof parts / sizeof *parts };
 

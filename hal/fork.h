@@ -3,7 +3,9 @@
  * The child has the forking thread only, and nothing that it inherited may touch a device: handles and
  * memory of the parent are lost to it. It gets FORKED for them, and can start anew: devices are opened
  * again at their next use. Lists that outlive the fork are whole, since the fork waits for whoever is
- * changing one. */
+ * changing one under a mutex. Those that threads change without one are not: the memory of a process is
+ * copied page by page while its other threads run, so a link may be there before what it leads to. The
+ * child lets go of them. */
 #ifndef WIA__FORK_H
 #define WIA__FORK_H
 
@@ -27,6 +29,7 @@ void wia__fork_customs(wia__fork_t stage);
 void wia__fork_supplies(wia__fork_t stage);
 void wia__fork_queues(wia__fork_t stage);
 void wia__fork_pools(wia__fork_t stage);
+void wia__fork_launches(wia__fork_t stage);
 void wia__fork_layouts(wia__fork_t stage);
 void wia__fork_addresses(wia__fork_t stage);
 void wia__fork_handles(wia__fork_t stage);
@@ -42,6 +45,7 @@ void wia__fork_sites(wia__fork_t stage);
 void wia__fork_leaks(wia__fork_t stage);
 void wia__fork_profile(wia__fork_t stage);
 void wia__fork_shutdown(wia__fork_t stage);
+void wia__fork_threads(wia__fork_t stage);
 
 static inline void wia__fork_mutex(wia__fork_t stage, pthread_mutex_t *mutex) {
   if (stage == WIA__FORK_BEFORE)

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fork.h"
 #include "graph.h"
 #include "kernel.h"
 #include "pool.h"
@@ -206,6 +207,13 @@ static void free_launch(launch_t *launch, uint32_t count) {
     free(launch);
   else
     wia__give_block(&pool, launch);
+}
+
+/* Its list may be half changed. */
+void wia__fork_launches(wia__fork_t stage) {
+  if (stage != WIA__FORK_CHILD) return;
+  atomic_store(&pool.given, NULL);
+  atomic_store(&pool.count, 0);
 }
 
 static wia_status_t run_launch(wia__item_t *item) {

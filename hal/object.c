@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "fork.h"
 #include "platform.h"
@@ -17,7 +18,8 @@ static _Atomic uint32_t left_over;  /* 1: by a thread that deferred */
 static _Atomic uint32_t destroying; /* threads that are */
 
 static _Atomic(wia__thread_t *) threads;
-static _Atomic uint32_t thread_count;
+static pthread_mutex_t threads_mutex = PTHREAD_MUTEX_INITIALIZER; /* of whoever adds one */
+static uint32_t thread_count;
 static pthread_key_t thread_key;
 static bool has_thread_key;
 static pthread_once_t thread_once = PTHREAD_ONCE_INIT;
@@ -61,10 +63,11 @@ wia__thread_t *wia__thread_slow(void) {
   if (!self) {
     self = make_record();
     self->in_use = 1;
-    self->number = atomic_fetch_add(&thread_count, 1);
+    pthread_mutex_lock(&threads_mutex);
+    self->number = thread_count++;
     self->next = atomic_load(&threads);
-    while (!atomic_compare_exchange_weak(&threads, &self->next, self)) {
-    }
+    atomic_store(&threads, self);
+    pthread_mutex_unlock(&threads_mutex);
   }
   wia__thread_self = self;
   if (has_thread_key) pthread_setspecific(thread_key, self);
@@ -237,25 +240,27 @@ bool wia__await_collection(int64_t deadline_ns) {
 
 /* -- fork ---------------------------------------------------------------------------------------- */
 
-/* Other threads are gone, so their records are free for new ones. */
+/* Other threads are gone, so their records are free for new ones. They may be half changed: a fork
+ * copies one page after the other while those threads run. */
 static void forget_threads(void) {
   for (wia__thread_t *t = atomic_load(&threads); t; t = t->next) {
-    if (t == wia__thread_self || !t->in_use) continue;
-    atomic_store(&t->epoch, 0);
-    t->depth = t->retires = t->collecting = t->validating = 0;
-    t->left = 0;
+    if (t == wia__thread_self) continue;
     wia__forget_thread(&t->trace);
-    t->spare_launches = NULL; /* the list may be half changed */
-    t->last = (wia__failure_t){0};
-    atomic_store(&t->in_use, 0);
+    wia__thread_t fresh = {.number = t->number, .trace = t->trace, .next = t->next};
+    for (uint32_t i = 0; i < WIA__HIT_COUNTERS; i++) fresh.hits[i] = t->hits[i];
+    memcpy(t, &fresh, sizeof fresh);
   }
+}
+
+void wia__fork_threads(wia__fork_t stage) {
+  if (stage == WIA__FORK_CHILD) forget_threads();
+  wia__fork_mutex(stage, &threads_mutex);
 }
 
 void wia__fork_objects(wia__fork_t stage) {
   if (stage == WIA__FORK_CHILD) {
-    forget_threads();
     retired = NULL; /* by the parent */
-    atomic_store(&destroying, wia__thread()->collecting);
+    atomic_store(&destroying, wia__thread_self ? wia__thread_self->collecting : 0);
     atomic_store(&wia__retired_count, 0);
   }
   wia__fork_mutex(stage, &retired_mutex);

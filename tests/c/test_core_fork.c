@@ -217,10 +217,64 @@ static void test_pools(void) {
   CHECK_CLEAN();
 }
 
+/* object.c, forget_threads: a thread of the child takes the record of one that is gone, and destroys what
+ * it gives up, although that one was in an allocator, where nothing is destroyed. */
+static _Atomic bool asked, answered;
+
+static void *give_none(void *given, const wia_memory_request_t *request) {
+  (void)given, (void)request;
+  asked = true;
+  while (!answered) sched_yield();
+  return NULL;
+}
+
+static void take_back(void *given, void *given_memory, const wia_memory_request_t *request) {
+  (void)given, (void)given_memory, (void)request;
+}
+
+static void *ask(void *argument) {
+  void *none = NULL;
+  CHECK_STATUS(wia_malloc_async(argument, 64, NULL, NULL, &none), WIA_STATUS_RESOURCE_EXHAUSTED);
+  return NULL;
+}
+
+static void *give_up(void *argument) {
+  (void)argument;
+  wia_context_t *fresh = core_context(CORE_PLAIN);
+  const uint32_t frees = core.frees;
+  core_destroy(core_tensor(fresh, 4, 1));
+  CHECK_STATUS(wia_destroy_context(fresh), WIA_STATUS_OK);
+  CHECK(core.frees == frees + 1);
+  return NULL;
+}
+
+static void give_up_on_a_thread(void) {
+  pthread_t thread;
+  CHECK(pthread_create(&thread, NULL, give_up, NULL) == 0);
+  pthread_join(thread, NULL);
+}
+
+static void test_inside_an_allocator(void) {
+  make_all();
+  wia_allocator_t allocator = WIA_ALLOCATOR_INIT;
+  allocator.allocate = give_none;
+  allocator.free = take_back;
+  CHECK_STATUS(wia_set_allocator(context, &allocator), WIA_STATUS_OK);
+  pthread_t thread;
+  CHECK(pthread_create(&thread, NULL, ask, context) == 0);
+  while (!asked) sched_yield();
+  CHECK(passes_in_child(give_up_on_a_thread));
+  answered = true;
+  pthread_join(thread, NULL);
+  destroy_all();
+  CHECK_CLEAN();
+}
+
 int main(void) {
   RUN_ALONE(test_with_work_in_flight);
   if (FORKS_AMONG_THREADS) RUN_ALONE(test_among_threads);
   RUN_ALONE(test_log);
   RUN_ALONE(test_pools);
+  if (CHILD_HAS_THREADS) RUN_ALONE(test_inside_an_allocator);
   return CHECK_DONE();
 }
