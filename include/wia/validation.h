@@ -101,7 +101,7 @@ typedef struct wia_validation_report_info_t {
   uint32_t struct_size;
   uint32_t reserved;
   uint64_t finding_count;
-  uint64_t lost_count; /* findings beyond the number that is kept */
+  uint64_t lost_count; /* beyond the number that is kept, or without memory for them */
 } wia_validation_report_info_t;
 #define WIA_VALIDATION_REPORT_INFO_INIT WIA_INIT(wia_validation_report_info_t)
 

@@ -82,6 +82,16 @@ static void test_limits(void) {
   release(more, NULL);
   release(memory[1], NULL);
   release(memory[3], NULL);
+  CHECK_STATUS(wia_trim_memory_pool(context, 0, NULL), WIA_STATUS_OK);
+  release(allocate(4 * MB, NULL), NULL); /* one segment, of which quarters are free in between */
+  for (uint32_t i = 0; i < 4; i++) memory[i] = allocate(MB, NULL);
+  release(memory[0], NULL);
+  release(memory[2], NULL);
+  CHECK_STATUS(wia_malloc_async(context, 2 * MB, NULL, NULL, &more), WIA_STATUS_RESOURCE_EXHAUSTED);
+  CHECK_MESSAGE("2097152 of 4194304 reserved bytes");
+  CHECK_MESSAGE("the largest free block has 1048576, fragmentation is 50 %");
+  release(memory[1], NULL);
+  release(memory[3], NULL);
   limit(0, 1); /* keeps nothing */
   CHECK(info_of().reserved_size <= 4 * MB);
   release(allocate(3 * MB, NULL), NULL);
