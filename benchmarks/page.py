@@ -9,6 +9,7 @@ from table import ALL, SECTIONS, Finding, Judge, Measurement, Section, find
 
 PLOTS = {
     "budgets": "How much of each budget is used",
+    "streams": "Times of launches, streams and events to those of their peers",
     "copies": "Times of copies to that of memcpy",
     "allocation": "Times of allocating and freeing to that of malloc and free",
     "threads": "Calls of 8 added elements by the number of threads",

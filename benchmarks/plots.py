@@ -15,6 +15,7 @@ from table import (
     CALM,
     DIRECTIONS,
     NATIVE,
+    SECTIONS,
     SIZES,
     THREADS,
     Judge,
@@ -80,6 +81,41 @@ def _budgets(results: Results) -> Any:
 def _plain(measurement: Measurement) -> str:
     what = measurement.what.replace("`", "")
     return f"{what} to {measurement.peer_name}" if measurement.judge is Judge.RATIO else what
+
+
+def _streams(results: Results) -> Any:
+    """What waits, or is there to be waited for, over its peer: a bar for each native driver."""
+    sections = ("Graphs", "Streams and events", "Beside OpenCL")
+    rows = [
+        measurement
+        for section in SECTIONS
+        if section.title in sections
+        for measurement in section.measurements
+        if measurement.judge is Judge.RATIO and measurement.subject != "idle"
+    ]
+    found = [(m, [find(m, driver, results.groups) for driver in NATIVE]) for m in rows[::-1]]
+    found = [(m, of_each) for m, of_each in found if any(of_each)]
+    if not found:
+        return None
+    figure = _figure(9, 0.32 * len(found) + 1)
+    axes = figure.subplots()
+    for i, (driver, colour) in enumerate(zip(NATIVE, COLOURS, strict=False)):
+        bars = [
+            (row + 0.2 - 0.4 * i, finding.value)
+            for row, (_, of_each) in enumerate(found)
+            if (finding := of_each[i]) is not None
+        ]
+        drawn = axes.barh(*zip(*bars, strict=True), height=0.38, color=colour, label=driver)
+        axes.bar_label(drawn, fmt="{:.3g} x", padding=3, fontsize=7)
+    axes.axvline(1, color="black", linewidth=1, zorder=0)
+    labels = [f"{m.what.replace('`', '')} / {m.peer_name}" for m, _ in found]
+    axes.set_yticks(range(len(found)), labels)
+    axes.set_ylim(-0.7, len(found) - 0.3)
+    axes.set_xscale("log")
+    axes.margins(x=0.1)
+    axes.set_xlabel("time, peer = 1")
+    axes.legend(frameon=False)
+    return figure
 
 
 def _copies(results: Results) -> Any:
@@ -172,6 +208,7 @@ def _by_threads(results: Results, panels: Sequence[tuple[str, str, str, dict[str
 
 PLOTS: dict[str, Callable[[Results], Any]] = {
     "budgets": _budgets,
+    "streams": _streams,
     "copies": _copies,
     "allocation": _allocation,
     "threads": _threads,

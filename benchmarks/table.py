@@ -303,6 +303,7 @@ SECTIONS = [
         "another one. Before each of these turns there is a pause of 0.2 ms, in which the threads "
         "fall asleep; nobody spins.",
         _streams(),
+        ["streams"],
     ),
     Section(
         "Copies",
