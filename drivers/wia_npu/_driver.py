@@ -211,10 +211,15 @@ class NpuDriver(Driver):
         """Fully connected layer."""
         return self._kernel(node, _products.linear(node))
 
-    @kernel("conv2d", dtypes=FLOAT32)
-    def prepare_conv2d(self, node: Node) -> NativeKernel:
+    @kernel("conv", "conv2d", dtypes=FLOAT32)
+    def prepare_conv(self, node: Node) -> NativeKernel:
         """Convolution."""
-        return self._kernel(node, _images.conv2d(node))
+        return self._kernel(node, _images.conv(node))
+
+    @kernel("conv_transpose", dtypes=FLOAT32)
+    def prepare_conv_transpose(self, node: Node) -> NativeKernel:
+        """Transpose of a convolution."""
+        return self._kernel(node, _images.conv_transpose(node))
 
     @kernel("conv2d_input_gradient", "conv2d_weight_gradient", dtypes=FLOAT32)
     def prepare_conv2d_gradient(self, node: Node) -> NativeKernel:

@@ -99,6 +99,9 @@ LARGE: dict[str, tuple[tuple[tuple[int, ...] | None, ...], dict[str, Any]]] = {
     "matmul": (((3, 97, 64), (64, 1100)), {}),
     "linear": (((513, 65), (700, 65), (700,)), {}),
     "conv2d": (((2, 16, 33, 31), (24, 16, 3, 3), (24,)), {"padding": (1, 1, 1, 1)}),
+    "conv": (((2, 16, 1031), (24, 16, 5), (24,)), {"padding": (2, 2)}),
+    "conv_transpose": (((2, 16, 33, 31), (16, 24, 4, 4), (24,)), {"stride": (2, 2)}),
+    "batch_norm": (((7, 64, 33, 31), *((64,),) * 4), {}),
     "max_pool2d": (((4, 64, 33, 32),), {"kernel": (3, 3), "stride": (2, 2)}),
     "add": (((700, 1, 333), (7, 333)), {}),
     "relu": (((1 << 18,),), {}),
@@ -130,6 +133,7 @@ LARGE: dict[str, tuple[tuple[tuple[int, ...] | None, ...], dict[str, Any]]] = {
     "adamw_step": (((300, 77),) * 4, {"step": 3.0}),
 }
 FILLS = {
+    "batch_norm": ("normal", "normal", "positive", "normal", "normal"),
     "gather_gradient": ("normal", "0..37"),
     "softmax_cross_entropy": ("normal", "0..37"),
     "adamw_step": ("normal", "normal", "normal", "positive"),

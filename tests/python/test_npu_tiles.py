@@ -117,3 +117,74 @@ def test_conv2d(
         )
         np.testing.assert_array_equal(out[..., ::2].numpy(), expected)
         assert np.isnan(out[..., 1::2].numpy()).all()
+
+
+@pytest.mark.parametrize(
+    ("x", "weight", "stride", "dilation", "padding", "groups"),
+    [
+        ((2, 3, 40), (5, 3, 3), 1, 1, 1, 1),
+        ((1, 40, 49), (97, 40, 5), 1, 2, 3, 1),  # 200 terms, two blocks of rows
+        ((1, 5, 25), (9, 5, 1), 1, 1, 0, 1),
+        ((1, 4, 61), (8, 2, 7), 3, 1, 2, 2),
+        ((1, 6, 50), (6, 1, 3), 1, 1, 1, 6),  # depthwise
+    ],
+)
+def test_conv_of_one_dimension(
+    ctx: wia.Context,
+    x: tuple[int, ...],
+    weight: tuple[int, ...],
+    stride: int,
+    dilation: int,
+    padding: int,
+    groups: int,
+) -> None:
+    """It is that of images of one row, also where elements don't follow one another."""
+    line, taps, bias = integers(*x), integers(*weight), integers(weight[0])
+    image = np.pad(line, [(0, 0), (0, 0), (padding, padding)])[:, :, None]
+    expected = convolve(image, taps[:, :, None], stride, dilation, 0, groups)[:, :, 0]
+    expected += bias[:, None]
+    apart = tensor_of(ctx, np.repeat(line, 2, axis=2))[..., ::2]
+    for own in (tensor_of(ctx, line), apart):
+        out = ctx.conv(
+            own,
+            tensor_of(ctx, taps),
+            tensor_of(ctx, bias),
+            stride=stride,
+            dilation=dilation,
+            padding=padding,
+            groups=groups,
+        )
+        np.testing.assert_array_equal(out.numpy(), expected)
+
+
+@pytest.mark.parametrize("width", [1, 7, 24, 25])
+@pytest.mark.parametrize(("stride", "padding", "groups"), [(1, 0, 1), (2, 1, 1), (3, 2, 2)])
+def test_conv_transpose(
+    ctx: wia.Context, width: int, stride: int, padding: int, groups: int
+) -> None:
+    """Each element adds the kernel, scaled by it."""
+    x, weight, bias = integers(2, 4, 5, width), integers(4, 3, 3, 4), integers(3 * groups)
+    whole = np.zeros((2, 3 * groups, (5 - 1) * stride + 3, (width - 1) * stride + 4), np.int64)
+    each = 4 // groups
+    for group in range(groups):
+        own, taps = slice(group * each, (group + 1) * each), slice(group * 3, group * 3 + 3)
+        for row in range(5):
+            for column in range(width):
+                part = np.einsum("nc,cokl->nokl", x[:, own, row, column], weight[own])
+                top, left = row * stride, column * stride
+                whole[:, taps, top : top + 3, left : left + 4] += part
+    height, length = (size - 2 * padding for size in whole.shape[2:])
+    if length < 1:
+        pytest.skip("nothing is left between the padding")
+    expected = whole[:, :, padding : padding + height, padding : padding + length]
+    expected = expected + bias[:, None, None]
+    for own_x in (tensor_of(ctx, x), tensor_of(ctx, np.repeat(x, 2, axis=3))[..., ::2]):
+        out = ctx.conv_transpose(
+            own_x,
+            tensor_of(ctx, weight),
+            tensor_of(ctx, bias),
+            stride=stride,
+            padding=padding,
+            groups=groups,
+        )
+        np.testing.assert_array_equal(out.numpy(), expected)

@@ -62,17 +62,21 @@ def _fill_run(state: Any, x: Any, y: Any, column: Any, j: Any, n: Any) -> None:
 
 
 @serial
-def _fill_panel(state: Any, image: Any, panel: Any, at: Any, first: Any, depth: Any) -> None:
+def _fill_panel(
+    state: Any, image: Any, panel: Any, at: Any, behind: Any, first: Any, depth: Any
+) -> None:
     """Rows `first` and on of the matrix: channels by taps; `at` is row, column and count."""
     row, column, n = at
     taps = word(state, KERNEL + 1)
     i, j = first // taps, first % taps
-    own, i = i // word(state, KERNEL), i % word(state, KERNEL)
+    k, i = i // word(state, KERNEL), i % word(state, KERNEL)
+    own, k = k // word(state, KERNEL + 2), k % word(state, KERNEL + 2)
     for place in range(depth):
         y = panel + place * ROW_BYTES
-        line = place_of(state, 0, row, i)
-        if 0 <= line < word(state, IN):
+        line, layer = place_of(state, 0, row, i), place_of(state, 2, behind, k)
+        if 0 <= line < word(state, IN) and 0 <= layer < word(state, IN + 2):
             offset = own * word(state, IN_STRIDES + 1) + line * word(state, IN_STRIDES + 2)
+            offset += layer * word(state, IN_STRIDES + 4)
             _fill_run(state, image + 4 * offset, y, column, j, n)
         else:
             target = pointer(y, numba.float32)
@@ -84,7 +88,10 @@ def _fill_panel(state: Any, image: Any, panel: Any, at: Any, first: Any, depth: 
             i += 1
             if i == word(state, KERNEL):
                 i = 0
-                own += 1
+                k += 1
+                if k == word(state, KERNEL + 2):
+                    k = 0
+                    own += 1
 
 
 @serial
@@ -123,6 +130,7 @@ def conv2d(state: Any, args: Any, chunk: Any) -> Any:
     outputs, pixels = word(state, GROUP_OUTPUTS), word(state, OUT) * word(state, OUT + 1)
     groups = word(state, CHANNELS) // outputs
     taps = word(state, GROUP_CHANNELS) * word(state, KERNEL) * word(state, KERNEL + 1)
+    taps *= word(state, KERNEL + 2)
     panel, sums = line_of(stack(PANEL_BYTES)), line_of(stack(SUMS_BYTES))
     height = block_height(outputs)
     blocks, across = (outputs + height - 1) // height, (pixels + COLUMNS - 1) // COLUMNS
@@ -133,6 +141,7 @@ def conv2d(state: Any, args: Any, chunk: Any) -> Any:
         end, top = min(pixels, begin + COLUMNS), own % blocks * height
         group = own // blocks % groups
         image = own // blocks // groups
+        image, behind = image // word(state, OUT + 2), image % word(state, OUT + 2)
         rows, channel = min(height, outputs - top), group * outputs + top
         x = image * word(state, IN_STRIDES)
         x += group * word(state, GROUP_CHANNELS) * word(state, IN_STRIDES + 1)
@@ -148,10 +157,11 @@ def conv2d(state: Any, args: Any, chunk: Any) -> Any:
             while pixel < end:
                 at = _run_of(state, pixel, end)
                 to = panel + 4 * (pixel - begin)
-                _fill_panel(state, operand(state, args, 0) + 4 * x, to, at, first, depth)
+                _fill_panel(state, operand(state, args, 0) + 4 * x, to, at, behind, first, depth)
                 pixel += at[2]
             a = operand(state, args, 1) + channel * a_row + 4 * first
             add_products(sums, panel, a, a_row, 4, rows, depth)
         y = image * word(state, OUT_STRIDES) + channel * word(state, OUT_STRIDES + 1)
+        y += behind * word(state, OUT_STRIDES + 4)
         _store(state, sums, operand(state, args, 3) + 4 * y, rows, begin, end)
     return 0

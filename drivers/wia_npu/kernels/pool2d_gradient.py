@@ -18,7 +18,7 @@ from wia_npu._images import (
     RESULT_STRIDES,
 )
 from wia_npu.kernels.common import first_unit, operand, part, serial, word
-from wia_npu.kernels.windows import clear_plane, count_taps, place_of
+from wia_npu.kernels.windows import count_taps, fill_plane, place_of
 
 __all__ = ["pool2d_gradient"]
 
@@ -76,12 +76,13 @@ def pool2d_gradient(state: Any, args: Any, chunk: Any) -> Any:
         # Without elements to compare the second operand is the result; nothing reads it then.
         x = _plane(state, args, 1, IN_STRIDES, image, channel)
         result = _plane(state, args, 2 if largest else 1, RESULT_STRIDES, image, channel)
-        clear_plane(
+        fill_plane(
             result,
             word(state, IN),
             word(state, RESULT_STRIDES + 2),
             word(state, IN + 1),
             word(state, RESULT_STRIDES + 3),
+            numba.float32(0.0),
         )
         for row in range(word(state, OUT)):
             for column in range(word(state, OUT + 1)):

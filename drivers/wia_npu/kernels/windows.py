@@ -18,7 +18,7 @@ from wia_npu._images import (
 )
 from wia_npu.kernels.common import serial, word
 
-__all__ = ["clear_plane", "count_taps", "place_of", "reach_of"]
+__all__ = ["count_taps", "fill_plane", "place_of", "reach_of"]
 
 
 @serial
@@ -56,8 +56,10 @@ def reach_of(state: Any, axis: Any, tap: Any) -> Any:
 
 
 @serial
-def clear_plane(x: Any, rows: Any, row_step: Any, columns: Any, column_step: Any) -> None:
-    """Zeros in a plane of an image."""
+def fill_plane(
+    x: Any, rows: Any, row_step: Any, columns: Any, column_step: Any, value: Any
+) -> None:
+    """One value in a plane of an image."""
     for row in range(rows):
         for column in range(columns):
-            x[row * row_step + column * column_step] = numba.float32(0.0)
+            x[row * row_step + column * column_step] = value
