@@ -53,7 +53,9 @@ def measure_calls(device: str, op: str, shape: tuple[int, ...]) -> None:
     session = onnx_session({"add": "Add", "matmul": "MatMul"}[op], shape)
     texts = {
         "wia": f"ctx.{op}(a, b, out=c)",
+        "wia new": f"ctx.{op}(a, b)",
         "numpy": f"numpy.{op}(x, y, out=z)",
+        "numpy new": f"numpy.{op}(x, y)",
         "onnxruntime": "session.run(None, feed)",
     }
     names = {"ctx": context, "a": a, "b": b, "c": c, "numpy": np, "x": x, "y": y, "z": z}

@@ -50,6 +50,11 @@ PROGRAMS = {
         ALL,
         ("onnx", "onnxruntime"),
     ),
+    "models": Program(
+        lambda _, device: [sys.executable, str(HERE / "models.py"), device],
+        ("npu",),
+        ("onnx", "onnxruntime"),
+    ),
     "opencl": _c_program("opencl", ("sample",)),
     "start": Program(_start, ("", *NATIVE)),
 }

@@ -235,10 +235,12 @@ def _python() -> list[Measurement]:
         return Measurement(what, "calls", op, "wia", peer, name, Judge.RATIO, budget)
 
     whose = {"own": "a context each", "shared": "one context"}
+    new = "`ctx.add(a, b)`, 8 elements, with a new output"
     return [
         line("matmul", "numpy", "numpy.matmul", 0.5),
         line("matmul", "onnxruntime", "onnxruntime", 0.1),
         line("add", "numpy", "numpy.add", 1.0),
+        Measurement(new, "calls", "add", "wia new", "numpy new", "numpy.add"),
         line("add", "onnxruntime", "onnxruntime", None),
         *(
             Measurement(
@@ -265,6 +267,17 @@ def _python() -> list[Measurement]:
             for subject, text in whose.items()
             for count in THREADS[1:]
         ),
+    ]
+
+
+def _models() -> list[Measurement]:
+    works = {
+        "conv2d": "`ctx.conv2d`, 64 channels to 64, 3x3 of 56x56",
+        "model": "`session.run` of open-nsfw, a network of 53 convolutions",
+    }
+    return [
+        Measurement(what, "models", group, "wia", "onnxruntime", "onnxruntime", keep=EVERY)
+        for group, what in works.items()
     ]
 
 
@@ -332,6 +345,12 @@ SECTIONS = [
         "threads it is the time that passes per call of any of them.",
         _python(),
         ["python"],
+    ),
+    Section(
+        "Layers and models",
+        "Beside a session of onnxruntime with as many threads as there are processors, which "
+        "`npu` uses too. The model is the one of `examples/models/nsfw.py`.",
+        _models(),
     ),
     Section(
         "Beside OpenCL",
