@@ -130,7 +130,7 @@ static bool add_marks(wia__piece_t *piece, const wia__mark_t *marks, uint32_t co
 
 /* Cuts a piece in use in two; the rest, in use too, has the same marks. NULL: no host memory. */
 static wia__piece_t *cut_at(wia__piece_t *piece, uint64_t size) {
-  wia__piece_t *rest = calloc(1, sizeof *rest);
+  wia__piece_t *rest = wia__make_zeroed(sizeof *rest);
   if (!rest || !add_marks(rest, piece->marks, piece->mark_count)) {
     free(rest);
     return NULL;

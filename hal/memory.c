@@ -153,7 +153,7 @@ wia_status_t wia__allocate_in(wia__device_t *device, const wia__demand_t *demand
   if (size > INT64_MAX)
     return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "%llu bytes are more than any device has",
                      (unsigned long long)size);
-  wia__allocation_t *allocation = calloc(1, sizeof *allocation);
+  wia__allocation_t *allocation = wia__make_zeroed(sizeof *allocation);
   if (!allocation) return wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no host memory is left");
   allocation->device = device;
   allocation->size = size;

@@ -7,6 +7,12 @@
 #include "poison.h"
 #include "stream.h"
 
+/* What is looked for: bytes, rounded from what was asked for, and whose work is to use them. */
+typedef struct want_t {
+  uint64_t requested, size, alignment;
+  wia__queue_t *queue;
+} want_t;
+
 /* -- the limit ----------------------------------------------------------------------------------- */
 
 /* Counts bytes that are about to come from the driver. False: the limit is in the way. */
@@ -24,13 +30,18 @@ static void unreserve(wia__memory_pool_t *pool, uint64_t size) {
   wia__unlock_pool(pool);
 }
 
-/* Under the mutex: the caller has the allocation. */
+/* Under the mutex: the caller has that many bytes, of which it asked for some. */
 static void count_used(wia__memory_pool_t *pool, uint64_t size, uint64_t requested) {
   pool->used += size;
   pool->requested += requested;
   pool->used_count++;
   if (pool->used > pool->peak_used) pool->peak_used = pool->used;
   if (pool->reserved > pool->peak_reserved) pool->peak_reserved = pool->reserved;
+}
+
+static void count_piece(wia__memory_pool_t *pool, wia__piece_t *piece, uint64_t requested) {
+  piece->requested = requested;
+  count_used(pool, piece->size, requested);
 }
 
 static wia_status_t refuse(wia__memory_pool_t *pool, uint64_t size, wia_status_t status) {
@@ -74,8 +85,8 @@ static wia_status_t get_memory(wia__memory_pool_t *pool, const wia_memory_reques
 
 /* A piece from a new segment of that size, rounded by the caller. NULL, with *out_status OK when it is
  * the limit that is in the way, else the driver's error. */
-static wia__piece_t *grow_by(wia__memory_pool_t *pool, uint64_t segment_size, uint64_t size,
-                             uint64_t alignment, bool urgent, wia_status_t *out_status) {
+static wia__piece_t *grow_by(wia__memory_pool_t *pool, uint64_t segment_size, const want_t *want,
+                             bool urgent, wia_status_t *out_status) {
   *out_status = WIA_STATUS_OK;
   if (!reserve(pool, segment_size)) return NULL;
   wia__segment_t *segment = calloc(1, sizeof *segment);
@@ -88,17 +99,20 @@ static wia__piece_t *grow_by(wia__memory_pool_t *pool, uint64_t segment_size, ui
                                         .device_id = pool->device->id,
                                         .kind = WIA_MEMORY_DEVICE,
                                         .size = segment_size,
-                                        .alignment = alignment};
+                                        .alignment = want->alignment};
   segment->device = pool->device;
   segment->size = segment_size;
-  segment->small = size <= WIA__HEAP_SMALL;
+  segment->small = want->size <= WIA__HEAP_SMALL;
   *out_status = get_memory(pool, &request, urgent, &segment->source, &segment->memory);
   wia__piece_t *piece = NULL;
   if (!*out_status) {
     wia__lock_pool(pool);
     piece = wia__heap_add(&pool->heap, segment);
-    if (piece) wia__heap_cut(&pool->heap, piece, size);
-    if (piece) pool->miss_count++;
+    if (piece) {
+      wia__heap_cut(&pool->heap, piece, want->size);
+      count_piece(pool, piece, want->requested);
+      pool->miss_count++;
+    }
     wia__unlock_pool(pool);
     if (piece) return piece;
     *out_status = wia__fail(WIA_STATUS_RESOURCE_EXHAUSTED, "no host memory is left");
@@ -109,25 +123,28 @@ static wia__piece_t *grow_by(wia__memory_pool_t *pool, uint64_t segment_size, ui
   return NULL;
 }
 
-static wia__piece_t *grow(wia__memory_pool_t *pool, uint64_t size, uint64_t alignment, bool urgent,
+static wia__piece_t *grow(wia__memory_pool_t *pool, const want_t *want, bool urgent,
                           wia_status_t *out_status) {
+  const uint64_t size = want->size;
   uint64_t segment_size = WIA__HEAP_SMALL_SEGMENT;
   if (size > WIA__HEAP_LARGE_SEGMENT / 2)
     segment_size = size + (WIA__HEAP_SMALL_SEGMENT - 1) - (size - 1) % WIA__HEAP_SMALL_SEGMENT;
   else if (size > WIA__HEAP_SMALL)
     segment_size = WIA__HEAP_LARGE_SEGMENT;
   wia__piece_t *piece = NULL;
-  if (!urgent) piece = grow_by(pool, segment_size, size, alignment, false, out_status);
+  if (!urgent) piece = grow_by(pool, segment_size, want, false, out_status);
   if (piece || (!urgent && segment_size == size)) return piece;
-  return grow_by(pool, size, size, alignment, urgent, out_status);
+  return grow_by(pool, size, want, urgent, out_status);
 }
 
-static wia__piece_t *take(wia__memory_pool_t *pool, uint64_t size, uint64_t alignment,
-                          wia__queue_t *queue, bool all) {
+static wia__piece_t *take(wia__memory_pool_t *pool, const want_t *want, bool all) {
   wia__lock_pool(pool);
   wia__heap_sweep(&pool->heap, all);
-  wia__piece_t *piece = wia__heap_take(&pool->heap, queue, size, alignment);
-  if (piece) pool->hit_count++;
+  wia__piece_t *piece = wia__heap_take(&pool->heap, want->queue, want->size, want->alignment);
+  if (piece) {
+    count_piece(pool, piece, want->requested);
+    pool->hit_count++;
+  }
   wia__unlock_pool(pool);
   return piece;
 }
@@ -163,10 +180,11 @@ static wia_status_t enqueue_wait(wia__queue_t *queue, const wia__mark_t *mark) {
 }
 
 /* Free pieces that other work in flight uses: the queue, or without one the caller, waits for it. */
-static wia__piece_t *gather(wia__memory_pool_t *pool, uint64_t size, uint64_t alignment,
-                            wia__queue_t *queue, wia_status_t *out_status) {
+static wia__piece_t *gather(wia__memory_pool_t *pool, const want_t *want,
+                            wia_status_t *out_status) {
+  wia__queue_t *queue = want->queue;
   wia__lock_pool(pool);
-  wia__piece_t *piece = wia__heap_gather(&pool->heap, size, alignment);
+  wia__piece_t *piece = wia__heap_gather(&pool->heap, want->size, want->alignment);
   wia__unlock_pool(pool);
   *out_status = WIA_STATUS_OK;
   if (!piece) return NULL;
@@ -179,6 +197,7 @@ static wia__piece_t *gather(wia__memory_pool_t *pool, uint64_t size, uint64_t al
   if (*out_status) {
     wia__heap_give(&pool->heap, piece);
   } else {
+    count_piece(pool, piece, want->requested);
     pool->wait_count++;
     pool->hit_count++;
   }
@@ -186,21 +205,22 @@ static wia__piece_t *gather(wia__memory_pool_t *pool, uint64_t size, uint64_t al
   return *out_status ? NULL : piece;
 }
 
-static wia_status_t find_piece(wia__memory_pool_t *pool, uint64_t size, uint64_t alignment,
-                               wia__queue_t *queue, wia__piece_t **out_piece) {
+static wia_status_t find_piece(wia__memory_pool_t *pool, const want_t *want,
+                               wia__piece_t **out_piece) {
   wia_status_t status = WIA_STATUS_OK;
-  if ((*out_piece = take(pool, size, alignment, queue, false))) return status;
+  if ((*out_piece = take(pool, want, false))) return status;
   if (atomic_load_explicit(&wia__retired_count, memory_order_relaxed)) wia__collect();
-  if ((*out_piece = take(pool, size, alignment, queue, true))) return status;
-  if ((*out_piece = grow(pool, size, alignment, false, &status))) return WIA_STATUS_OK;
+  if ((*out_piece = take(pool, want, true))) return status;
+  if ((*out_piece = grow(pool, want, false, &status))) return WIA_STATUS_OK;
   if (status && status != WIA_STATUS_RESOURCE_EXHAUSTED) return status;
   wia_status_t waited = WIA_STATUS_OK;
-  if ((*out_piece = gather(pool, size, alignment, queue, &waited))) return WIA_STATUS_OK;
-  if (queue && waited) return waited;
+  if ((*out_piece = gather(pool, want, &waited))) return WIA_STATUS_OK;
+  if (want->queue && waited) return waited;
   wia__await_pool(pool);
   wia__trim_pool(pool, 0);
-  if ((*out_piece = grow(pool, size, alignment, true, &status))) return WIA_STATUS_OK;
-  return !status || status == WIA_STATUS_RESOURCE_EXHAUSTED ? refuse(pool, size, status) : status;
+  if ((*out_piece = grow(pool, want, true, &status))) return WIA_STATUS_OK;
+  if (status && status != WIA_STATUS_RESOURCE_EXHAUSTED) return status;
+  return refuse(pool, want->size, status);
 }
 
 /* Of a kind or in a mode without a pool: the driver's own allocation, within the limit. */
@@ -213,8 +233,14 @@ static wia_status_t get_alone(wia__memory_pool_t *pool, wia__allocation_t *alloc
   }
   const wia_status_t status =
       get_memory(pool, request, true, &allocation->source, &allocation->memory);
-  if (status) unreserve(pool, size);
-  return status;
+  if (status) {
+    unreserve(pool, size);
+    return status;
+  }
+  wia__lock_pool(pool);
+  count_used(pool, size, size);
+  wia__unlock_pool(pool);
+  return WIA_STATUS_OK;
 }
 
 wia_status_t wia__get_from_pool(wia__memory_pool_t *pool, wia__allocation_t *allocation,
@@ -222,23 +248,18 @@ wia_status_t wia__get_from_pool(wia__memory_pool_t *pool, wia__allocation_t *all
   wia__thread_t *self = wia__thread();
   wia__piece_t *piece = NULL;
   wia_status_t status;
-  wia__lock_pool(pool);
-  const bool off = pool->off;
-  wia__unlock_pool(pool);
-  uint64_t size = allocation->size;
   wia__leave(self);
-  if (off || allocation->kind != WIA_MEMORY_DEVICE) {
+  if (atomic_load_explicit(&pool->off, memory_order_relaxed) ||
+      allocation->kind != WIA_MEMORY_DEVICE) {
     status = get_alone(pool, allocation, request);
   } else {
-    uint64_t alignment = request->alignment;
-    if (alignment < WIA__HEAP_GRANULE) alignment = WIA__HEAP_GRANULE;
-    status = find_piece(pool, wia__heap_round(size), alignment, queue, &piece);
+    want_t want = {allocation->size, wia__heap_round(allocation->size), request->alignment, queue};
+    if (want.alignment < WIA__HEAP_GRANULE) want.alignment = WIA__HEAP_GRANULE;
+    status = find_piece(pool, &want, &piece);
   }
   wia__rejoin(self);
   if (status) return status;
   if (piece) {
-    size = piece->size;
-    piece->requested = allocation->size;
     allocation->memory = (wia_operand_t){
         .address = wia__piece_address(piece),
         .memory = piece->segment->memory.memory,
@@ -254,8 +275,5 @@ wia_status_t wia__get_from_pool(wia__memory_pool_t *pool, wia__allocation_t *all
   }
   wia__retain(&pool->object);
   allocation->pool = pool;
-  wia__lock_pool(pool);
-  count_used(pool, size, allocation->size);
-  wia__unlock_pool(pool);
   return WIA_STATUS_OK;
 }

@@ -9,7 +9,8 @@ struct wia__memory_pool_t {
   wia__device_t *device;
   pthread_mutex_t mutex; /* guards all below; no driver is called and nothing waited for under it */
   wia__heap_t heap;
-  bool off, closed;
+  _Atomic bool off; /* read without the mutex */
+  bool closed;
   wia__allocator_t
       *allocator; /* of the program, with a reference; NULL: the device's, or the driver */
   uint64_t limit, keep;

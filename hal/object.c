@@ -104,6 +104,12 @@ void wia__init_object(wia__object_t *object, wia__type_t type, void (*destroy)(w
   object->retired_epoch = 0;
 }
 
+void *wia__make_zeroed(size_t size) {
+  void *block = malloc(size);
+  __asm__("" : "+r"(block)); /* else compilers make one calloc() of both */
+  return block ? memset(block, 0, size) : NULL;
+}
+
 bool wia__try_retain(wia__object_t *object) {
   uint32_t count = atomic_load_explicit(&object->references, memory_order_relaxed);
   while (count) {
@@ -191,7 +197,9 @@ void wia__collect(void) {
   self->retires = 0;
   atomic_store_explicit(&left_over, 0, memory_order_relaxed);
   atomic_fetch_add(&destroying, 1);
-  for (wia__object_t *ready; (ready = take_reclaimable());) {
+  while (atomic_load_explicit(&wia__retired_count, memory_order_relaxed)) {
+    wia__object_t *ready = take_reclaimable();
+    if (!ready) break;
     while (ready) {
       wia__object_t *object = ready;
       ready = object->next_retired;

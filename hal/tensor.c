@@ -35,7 +35,7 @@ wia_status_t wia__resolve_tensor(wia_tensor_t handle, const char *argument,
 static wia_status_t make_tensor(wia__device_t *device, wia__layout_t *layout,
                                 wia__allocation_t *allocation, uint64_t address, uint32_t borrowed,
                                 wia_tensor_t *out_tensor) {
-  wia__tensor_t *tensor = calloc(1, sizeof *tensor);
+  wia__tensor_t *tensor = wia__make_zeroed(sizeof *tensor);
   if (!tensor) {
     if (allocation) {
       if (!borrowed) wia__end_use(allocation);

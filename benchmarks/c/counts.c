@@ -2,6 +2,7 @@
  * at alone: additions of 8 elements, or calls of an empty kernel. */
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "work.h"
@@ -42,6 +43,31 @@ static void repeat_execute(const subject_t *subject, uint32_t count) {
 
 static void repeat_launch(const subject_t *subject, uint32_t count) {
   for (uint32_t i = 0; i < count / NODES; i++) check(wia_launch_graph(subject->executable, NULL));
+}
+
+static void repeat_malloc(const subject_t *subject, uint32_t count) {
+  (void)subject;
+  for (uint32_t i = 0; i < count; i++) {
+    void *volatile memory = malloc(4096);
+    free(memory);
+  }
+}
+
+static void repeat_allocate(const subject_t *subject, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) {
+    void *memory;
+    check(wia_malloc(&memory, 4096, subject->work.device));
+    check(wia_free(memory));
+  }
+}
+
+static void repeat_tensor(const subject_t *subject, uint32_t count) {
+  const int64_t shape[] = {8};
+  for (uint32_t i = 0; i < count; i++) {
+    wia_tensor_t tensor;
+    check(wia_allocate_tensor(subject->work.context, shape, 1, WIA_FLOAT32, &tensor));
+    check(wia_destroy_tensor(tensor));
+  }
 }
 
 /* -- set-ups -------------------------------------------------------------------------------------- */
@@ -148,7 +174,10 @@ static const struct {
              {"catalog", repeat_execute, set_catalog},
              {"custom", repeat_execute, set_custom},
              {"catalog plan", repeat_plan, set_catalog},
-             {"custom plan", repeat_plan, set_custom}};
+             {"custom plan", repeat_plan, set_custom},
+             {"malloc", repeat_malloc, NULL},
+             {"allocate", repeat_allocate, NULL},
+             {"tensor", repeat_tensor, NULL}};
 
 /* What callgrind is told to count; prints how often for the reader of its sum. */
 __attribute__((noinline)) void counted(repeat_t repeat, const subject_t *subject);
