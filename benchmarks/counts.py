@@ -50,8 +50,8 @@ ROWS = (
     Row("custom", "the same of a registered operation", "catalog"),
     Row("catalog plan", "`wia_execute_plan` of `add`, the same kernel", ""),
     Row("custom plan", "the same of a registered operation", "catalog plan"),
-    Row("malloc", "`malloc` and `free` of 4 KiB", ""),
-    Row("allocate", "`wia_malloc` and `wia_free` of 4 KiB", "malloc"),
+    Row("malloc", "`malloc` and `free` of 1 MiB", ""),
+    Row("allocate", "`wia_malloc` and `wia_free` of 1 MiB", "malloc"),
     Row("tensor", "a tensor of 8 elements from the pool, made and destroyed", "malloc"),
 )
 

@@ -48,7 +48,7 @@ static void repeat_launch(const subject_t *subject, uint32_t count) {
 static void repeat_malloc(const subject_t *subject, uint32_t count) {
   (void)subject;
   for (uint32_t i = 0; i < count; i++) {
-    void *volatile memory = malloc(4096);
+    void *volatile memory = malloc(1 << 20);
     free(memory);
   }
 }
@@ -56,7 +56,7 @@ static void repeat_malloc(const subject_t *subject, uint32_t count) {
 static void repeat_allocate(const subject_t *subject, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
     void *memory;
-    check(wia_malloc(&memory, 4096, subject->work.device));
+    check(wia_malloc(&memory, 1 << 20, subject->work.device));
     check(wia_free(memory));
   }
 }
