@@ -10,6 +10,7 @@ from wia._attributes import find_operation, pack_attributes
 from wia._dlpack import SupportsDLPack, from_dlpack
 from wia._dtype import dtype_code
 from wia._errors import ArgumentTypeError, check
+from wia._explain import explains_methods
 from wia._group import Group, Value
 from wia._infer import Described, infer
 from wia._native import NULL, ffi, lib
@@ -35,6 +36,7 @@ Output = TypeVar("Output", Tensor, Tensor | None)
 """A tensor for an output, or None for one that is left out."""
 
 
+@explains_methods
 class Context(Resource, Operations):
     """A connection to a device, given by name ("npu:0", "npu"), as Device, or left to WIA.
 

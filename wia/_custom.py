@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from wia._callbacks import callback
 from wia._custom_define import Differentiate, Infer, define, dtype_mask, kept
 from wia._errors import ArgumentTypeError, InvalidArgumentError, check
+from wia._explain import checked, explains_methods
 from wia._native import NULL, ffi, lib, new_struct
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ _INT64_MIN = -(2**63)
 Prepare = Callable[["Node"], object]
 
 
+@explains_methods
 class Op:
     """An operation that `@wia.op` has registered. Calling it runs it on tensors.
 
@@ -129,6 +131,7 @@ class Op:
 # What C code has the handle of lives as long as the process.
 
 
+@checked
 def op(
     name: str,
     *,

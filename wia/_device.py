@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from wia._attributes import find_operation
 from wia._dtype import NAMES
 from wia._errors import InvalidArgumentError, WiaError, check
+from wia._explain import explained, explains_methods
 from wia._native import ffi, lib, new_struct, text
 
 __all__ = [
@@ -92,6 +93,7 @@ class Extension(NamedTuple):
     has_table: bool
 
 
+@explains_methods
 class Device(NamedTuple):
     """One device, as its driver describes it.
 
@@ -228,6 +230,7 @@ def read_device(device_id: int) -> Device:
     )
 
 
+@explained
 def find_device(name: str = "") -> Device:
     """The device of that exact name; "" is the default device.
 

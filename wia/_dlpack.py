@@ -15,6 +15,7 @@ from wia._errors import (
     UnimplementedError,
     check,
 )
+from wia._explain import explained
 from wia._native import NULL, ffi, lib, new_struct
 from wia._tensor import Tensor, allocate
 
@@ -62,6 +63,7 @@ _FROM_DLPACK = {given: code for code, given in _TO_DLPACK.items()}
 # -- in -------------------------------------------------------------------------------------------
 
 
+@explained
 def from_dlpack(x: SupportsDLPack, context: Context, *, copy: bool | None = None) -> Tensor:
     """A tensor of the context on the memory of an array of another package.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wia._errors import check
+from wia._explain import checked, explains_methods
 from wia._functions import HostFunction, call_on_event
 from wia._native import NULL, ffi, lib
 from wia._resource import Resource, destroyer
@@ -24,6 +25,7 @@ _STATES = {
 }
 
 
+@explains_methods
 class Event(Resource):
     """A point in the work of a stream, for streams of any device.
 
@@ -60,6 +62,7 @@ class Event(Resource):
             timeout,
         )
 
+    @checked
     def signal(self, error: BaseException | None = None) -> None:
         """Finishes the event from the host: as done, or as failed with an exception.
 
@@ -72,6 +75,7 @@ class Event(Resource):
             message = (str(error) or type(error).__name__).encode("utf-8", "replace")
         check(lib.wia_signal_event(self._handle, code, message))
 
+    @checked
     def call(self, function: HostFunction) -> None:
         """Has a function called when the event's point is finished; at once if it is.
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from wia._errors import InvalidArgumentError, check
+from wia._explain import checked, explains_methods
 from wia._functions import HostFunction, keep_function
 from wia._native import NULL, ffi, lib, new_struct, text
 from wia._resource import Resource, destroyer
@@ -63,6 +64,7 @@ class GraphNode:
     """Bytes of a copy or fill."""
 
 
+@explains_methods
 class Graph(Resource):
     """What a capture gave, by Stream.capture().
 
@@ -157,6 +159,7 @@ class Graph(Resource):
         return f"wia.Graph({self.name!r}, {len(self)} nodes)"
 
 
+@explains_methods
 class Executable(Resource):
     """A graph made ready to be launched, by Graph.instantiate().
 
@@ -225,12 +228,14 @@ class Executable(Resource):
         """Gives a kernel another operand, counted over its inputs and then its outputs."""
         check(lib.wia_update_graph_operand(self._handle, node, operand, tensor._handle))
 
+    @checked
     def set_scalars(self, node: int, **scalars: float) -> None:
         """Gives scalars of a kernel other values, by the names of the catalog: alpha, epsilon."""
         for name, number in scalars.items():
             value = ffi.new("wia_scalar_t *", {"f64": number})
             check(lib.wia_update_graph_scalar(self._handle, node, name.encode(), value))
 
+    @checked
     def set_function(self, node: int, function: HostFunction) -> None:
         """Gives a node another host function."""
         entry, handle = keep_function(function)

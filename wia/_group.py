@@ -9,6 +9,7 @@ from wia import _views
 from wia._attributes import find_operation, pack_attributes
 from wia._dtype import dtype_code, numpy_dtype
 from wia._errors import ArgumentTypeError, InvalidArgumentError, check
+from wia._explain import checked, explains_methods
 from wia._native import NULL, ffi, lib, new_struct
 from wia._plan import Plan, adopt
 from wia._scalar import Scalar
@@ -88,6 +89,7 @@ class Value:
         return f"wia.Value({self._index}, {self.dtype.name}, {list(self._shape)})"
 
 
+@explains_methods
 class Group:
     """A small graph of operations, which becomes one plan: ctx.group() makes an empty one.
 
@@ -134,6 +136,7 @@ class Group:
         self._inputs.append(value)
         return value
 
+    @checked
     def scalar(self, name: str, value: float) -> Scalar:
         """A number that each launch may give by this name, and that is `value` where it doesn't.
 
@@ -161,6 +164,7 @@ class Group:
         """
         return self.apply_all(op, inputs, source=source, **attributes)[0]
 
+    @checked
     def apply_all(
         self,
         op: str | int,

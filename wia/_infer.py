@@ -8,6 +8,7 @@ from typing import NamedTuple
 from wia._attributes import find_operation, pack_attributes
 from wia._dtype import NAMES, dtype_code
 from wia._errors import check
+from wia._explain import explained
 from wia._native import ffi, lib
 
 __all__ = ["Described", "TensorSpec", "infer", "infer_outputs"]
@@ -41,6 +42,7 @@ def infer(
     return tuple((tuple(item.shape[0 : item.rank]), item.dtype) for item in out)
 
 
+@explained
 def infer_outputs(
     op: str, inputs: Sequence[TensorSpec | None], **attributes: object
 ) -> tuple[TensorSpec, ...]:

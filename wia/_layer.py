@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple, Self
 
 from wia._errors import check
+from wia._explain import explained
 from wia._native import ffi, lib, new_struct, text
 
 __all__ = ["EnabledLayer", "LayerInfo", "disable_layer", "enable_layer", "layers"]
@@ -54,6 +55,7 @@ def _read_layer(index: int) -> LayerInfo:
     return LayerInfo(text(info.name), bool(info.enabled), text(info.description))
 
 
+@explained
 def enable_layer(name: str) -> EnabledLayer:
     """Switches a layer on, as WIA_LAYERS does for a whole process.
 
@@ -64,6 +66,7 @@ def enable_layer(name: str) -> EnabledLayer:
     return EnabledLayer(name)
 
 
+@explained
 def disable_layer(name: str) -> None:
     """Takes back one enable_layer(), or the environment's; the last one switches the layer off.
 

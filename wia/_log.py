@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from wia._errors import check
+from wia._explain import explained
 from wia._native import lib
 
 __all__ = ["set_log_level", "write"]
@@ -14,6 +15,7 @@ _LEVELS = (0, 40, 30, 20, 10)
 """Those of the standard module, which is imported when there is a line to write."""
 
 
+@explained
 def set_log_level(levels: str) -> None:
     """Sets what the library logs: a level, then exceptions, as in WIA_LOG.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from wia._attributes import find_operation, pack_attributes
 from wia._call import quick_plan
 from wia._errors import InvalidArgumentError, check, raise_last_error
+from wia._explain import explained, explains_methods
 from wia._native import NULL, ffi, lib, new_struct, text
 from wia._resource import Resource, destroyer
 from wia._tensor import Tensor, handles
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Plan", "adopt"]
 
 
+@explains_methods
 class Plan(Resource):
     """One operation, prepared for the layouts of these tensors and for which of them are the same.
 
@@ -103,6 +105,7 @@ class Plan(Resource):
         self._scalar_count = len(scalars)
 
     @quick_plan
+    @explained
     def __call__(
         self, *operands: Tensor | None, stream: Stream | None = None, **scalars: float
     ) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from wia._errors import NotFoundError, check
+from wia._explain import checked, explained, explains_methods
 from wia._native import ffi, lib, new_struct
 
 if TYPE_CHECKING:
@@ -55,12 +56,13 @@ class KernelTotal(NamedTuple):
     """Of the time of all kernels, 0 to 1."""
 
 
+@explains_methods
 class Profile:
     """A profile, running inside of its with statement and a report afterwards; see profile()."""
 
     __slots__ = ("_config", "_context", "_events", "_path", "_report", "_session")
 
-    def __init__(self, path: str | None, context: Context | None, config: dict[str, int]) -> None:
+    def __init__(self, path: str | None, context: Context | None, config: Any) -> None:
         self._path = path
         self._context = context
         self._config = config
@@ -73,12 +75,9 @@ class Profile:
             raise RuntimeError("A profile is for one with statement. Make another: wia.profile().")
         if self._path is not None and not os.path.isdir(os.path.dirname(self._path) or "."):
             raise NotFoundError(f"There is no folder for the profile {self._path!r}.")
-        config = new_struct("wia_profiling_config_t")
-        for name, value in self._config.items():
-            setattr(config, name, value)
         out = ffi.new("wia_profiling_session_t **")
         context = ffi.NULL if self._context is None else self._context._handle
-        check(lib.wia_start_profiling(context, config, out))
+        check(lib.wia_start_profiling(context, self._config, out))
         self._session = out[0]
         return self
 
@@ -157,6 +156,8 @@ class Profile:
         )
 
 
+@checked
+@explained
 def profile(
     path: str | os.PathLike[str] | None = None,
     context: Context | None = None,
@@ -178,22 +179,25 @@ def profile(
     >>> [(kernel.name, kernel.launches) for kernel in report.kernels()]
     [('add', 1)]
     """
-    config = {
-        "capture_kernels": int(kernels),
-        "capture_memory": int(copies),
-        "capture_communication": int(copies),
-        "event_capacity": event_capacity,
-    }
+    config = new_struct("wia_profiling_config_t")
+    config.capture_kernels = bool(kernels)
+    config.capture_memory = config.capture_communication = bool(copies)
+    config.event_capacity = event_capacity
     return Profile(None if path is None else os.fspath(path), context, config)
 
 
-@contextmanager
-def annotate(name: str, correlation_id: int = 0) -> Iterator[None]:
+@explained
+def annotate(name: str, correlation_id: int = 0) -> AbstractContextManager[None]:
     """Names a range of this thread in profiles; it costs little where nobody profiles.
 
     correlation_id is the caller's own number for it, which the calls inside carry as range_id.
     """
-    check(lib.wia_push_range(name.encode(), correlation_id))
+    return _annotate(name.encode(), ffi.new("uint64_t *", correlation_id)[0])
+
+
+@contextmanager
+def _annotate(name: bytes, correlation_id: int) -> Iterator[None]:
+    check(lib.wia_push_range(name, correlation_id))
     try:
         yield
     finally:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from wia import _host
 from wia._errors import check
+from wia._explain import checked, explains_methods
 from wia._functions import HostFunction, enqueue_function, keep_function
 from wia._native import ffi, lib, new_struct
 from wia._resource import Resource, destroyer
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Stream", "capture_keeps", "enqueue_with", "keep"]
 
 
+@explains_methods
 class Stream(Resource):
     """A queue of work on the device of a context.
 
@@ -77,6 +79,7 @@ class Stream(Resource):
         """Makes later work on this stream wait for the event's point; doesn't wait itself."""
         check(lib.wia_enqueue_wait(self._handle, event._handle))
 
+    @checked
     def capture(self, *, name: str = "graph") -> AbstractContextManager[Graph]:
         """Notes what is enqueued inside of the with block instead of running it, as a graph.
 
@@ -95,6 +98,7 @@ class Stream(Resource):
         """Whether what is enqueued is captured: by capture() here, or by another that it joined."""
         return _is_capturing(self._handle)
 
+    @checked
     def call(self, function: HostFunction) -> None:
         """Has a function called in the stream's order, on a thread of the library.
 

@@ -12,6 +12,7 @@ from wia._errors import (
     InvalidArgumentError,
     UnimplementedError,
 )
+from wia._explain import checked, explains_methods
 from wia._gradient import Gradient
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ def record_view(base: Tensor, view: Tensor) -> None:
     record("", (base,), {}, (view,))
 
 
+@explains_methods
 class Tape:
     """Writes down the operations that its thread runs inside the with statement.
 
@@ -97,6 +99,7 @@ class Tape:
         self._made.update(id(output) for output in call.outputs if output is not None)
         self._used.update(id(tensor) for tensor in call.inputs if tensor is not None)
 
+    @checked
     def gradient(
         self, target: Tensor, sources: Sequence[Tensor], *, seed: Tensor | None = None
     ) -> list[Tensor]:
@@ -140,6 +143,7 @@ class Tape:
         ]
 
 
+@checked
 def grad(function: Callable[..., Tensor]) -> Callable[..., list[Tensor]]:
     """The function that gives the gradients of ``function`` by each of its arguments, tensors.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from wia import _transfer, _views
 from wia._dtype import numpy_dtype
 from wia._errors import ArgumentTypeError, InvalidArgumentError, UnimplementedError, check
+from wia._explain import explains_methods
 from wia._native import NULL, Buffer, ffi, lib, new_struct
 from wia._tape import record_view, tapes
 from wia._tensor_operators import Operators
@@ -26,6 +27,7 @@ __all__ = ["Tensor", "allocate", "handles", "shape_of"]
 _REPR_ELEMENTS = 64
 
 
+@explains_methods
 class Tensor(Operators, Buffer):
     """An array on a device. Contexts make them: ctx.tensor(...), ctx.empty(...), results.
 
