@@ -245,14 +245,19 @@ static void test_threads_apart(void) {
   folder = make_folder();
   announce(folder, "slow", LIBRARY("slow"), "");
   announce(folder, "good", LIBRARY("good"), "");
+  char gate[600];
+  snprintf(gate, sizeof gate, "%s/gate", folder);
+  FILE *file = fopen(gate, "w");
+  if (!file || fclose(file)) abort();
+  setenv("TEST_GATE", gate, 1);
   pthread_t thread;
   if (pthread_create(&thread, NULL, load_slow, NULL) != 0) abort();
-  const struct timespec delay = {.tv_nsec = 50000000};
-  nanosleep(&delay, NULL); /* it is in its 200 ms */
+  while (counter(LIBRARY("slow"), "negotiation_count") < 1) usleep(1000);
   int32_t id;
   CHECK_STATUS(wia_find_device("good", &id), WIA_STATUS_OK);
   const wia_load_record_t record = find_record("slow.manifest", "slow");
   CHECK(record.state == WIA_DRIVER_STATE_FOUND); /* good did not wait for it */
+  unlink(gate);
   pthread_join(thread, NULL);
   remove_folder(folder);
 }

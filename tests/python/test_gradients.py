@@ -194,7 +194,7 @@ def test_what_a_tape_refuses(ctx: wia.Context) -> None:
         tape.gradient(flat, [x])
     with pytest.raises(wia.InvalidArgumentError, match="A tensor of int64 was given to gradient"):
         tape.gradient(index, [x])
-    with pytest.raises(wia.ArgumentTypeError, match="Tape.gradient was given sources="):
+    with pytest.raises(wia.ArgumentTypeError, match="was given sources="):
         tape.gradient(y, [[1.0]])  # type: ignore[list-item]
 
 
