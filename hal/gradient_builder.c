@@ -127,7 +127,7 @@ static wia_status_t add_node(wia_gradient_builder_t *handle, wia_op_t number,
   status = add(builder, &node, inputs, attributes, shapes);
   wia__release(&builder->object);
   for (uint32_t i = 0; i < output_count && !status; i++) {
-    out_values[i] = node.first + i;
+    out_values[i] = shapes[i].dtype ? node.first + i : UINT32_MAX;
     if (out_shapes) out_shapes[i] = shapes[i];
   }
   return status;

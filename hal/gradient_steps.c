@@ -234,6 +234,10 @@ wia_status_t wia__find_operand(wia__gradient_build_t *build, uint32_t slot) {
   if (slot < inputs + outputs)
     return wia__add_operand(build, WIA_ROLE_OUTPUT, slot - inputs, name, &build->slots[slot]);
   const uint32_t output = slot - inputs - outputs;
+  if (build->outputs[output].dtype == WIA_DTYPE_NONE) {
+    build->slots[slot] = ABSENT;
+    return WIA_STATUS_OK;
+  }
   if (!(build->known >> output & 1)) return add_zero(build, slot, output);
   return wia__add_operand(build, WIA_ROLE_GRADIENT, output, name, &build->slots[slot]);
 }

@@ -61,6 +61,13 @@ static wia_status_t check_inputs(const wia__op_t *op, const wia_shape_t *inputs,
   return op->dtypes >> dtype & 1 ? WIA_STATUS_OK : refuse_dtype(op, op->dtypes, dtype, NULL);
 }
 
+/* How many outputs the rule has made: the first ones. */
+static uint32_t count_made(const wia__op_t *op, const wia_shape_t *outputs) {
+  uint32_t count = 0;
+  while (count < op->output_count && !is_absent(&outputs[count])) count++;
+  return count;
+}
+
 static wia_status_t check_given(const wia__op_t *op, const wia_shape_t *given,
                                 const wia_shape_t *expected) {
   for (uint32_t i = 0; i < op->output_count; i++) {
@@ -70,6 +77,10 @@ static wia_status_t check_given(const wia__op_t *op, const wia_shape_t *given,
       return wia__fail(WIA_STATUS_INVALID_ARGUMENT, "%s: the output %s can't be left out", op->name,
                        name);
     }
+    if (is_absent(&expected[i]))
+      return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                       "%s: the output %s is given; expected %u outputs for these attributes",
+                       op->name, name, count_made(op, expected));
     if (given[i].dtype != expected[i].dtype)
       return wia__fail(WIA_STATUS_INVALID_ARGUMENT, "%s: the output %s is %s; expected %s",
                        op->name, name, wia_get_dtype_name(given[i].dtype),

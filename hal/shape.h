@@ -29,6 +29,7 @@ wia_status_t wia__infer_broadcast(const wia__infer_t *call);
 wia_status_t wia__infer_transpose(const wia__infer_t *call);
 wia_status_t wia__infer_reshape(const wia__infer_t *call);
 wia_status_t wia__infer_concat(const wia__infer_t *call);
+wia_status_t wia__infer_split(const wia__infer_t *call);
 wia_status_t wia__infer_slice(const wia__infer_t *call);
 wia_status_t wia__infer_glu(const wia__infer_t *call);
 wia_status_t wia__infer_gather(const wia__infer_t *call);

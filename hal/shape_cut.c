@@ -39,6 +39,33 @@ wia_status_t wia__infer_concat(const wia__infer_t *call) {
   return status ? status : wia__set_output(call, result.dtype, result.shape, result.rank);
 }
 
+wia_status_t wia__infer_split(const wia__infer_t *call) {
+  wia_shape_t part = call->inputs[0];
+  uint32_t axis, count;
+  const wia_scalar_t *sizes = wia__attribute_list(call, "sizes", &count);
+  wia_status_t status = wia__read_axis(call, part.rank, &axis);
+  if (status) return status;
+  const int64_t size = part.shape[axis];
+  int64_t left = size, listed[WIA_MAX_RANK];
+  bool fits = count > 0;
+  for (uint32_t k = 0; k < count; k++) {
+    listed[k] = sizes[k].i64;
+    fits = fits && listed[k] <= left;
+    if (fits) left -= listed[k];
+  }
+  char text[WIA__SHAPE_TEXT];
+  if (!fits || left)
+    return wia__fail(WIA_STATUS_INVALID_ARGUMENT,
+                     "split: sizes is %s; expected 1 to 8 sizes that add up to %" PRId64
+                     ", the size of dimension %u of input",
+                     wia__format_shape(text, listed, count), size, axis);
+  for (uint32_t k = 0; !status && k < count; k++) {
+    part.shape[axis] = listed[k];
+    status = wia__set_output_at(call, k, part.dtype, part.shape, part.rank);
+  }
+  return status;
+}
+
 wia_status_t wia__infer_glu(const wia__infer_t *call) {
   wia_shape_t result = call->inputs[0];
   uint32_t axis;

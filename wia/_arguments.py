@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from wia._errors import ArgumentTypeError, InvalidArgumentError, WiaError
-from wia._native import ffi
+from wia._native import NULL, ffi
 
 if TYPE_CHECKING:
     from wia._tensor import Tensor
@@ -22,6 +22,7 @@ __all__ = [
     "as_number",
     "as_numbers",
     "as_outputs",
+    "as_parts",
     "explain",
     "make_config",
     "need_out",
@@ -105,11 +106,26 @@ def as_choice(op: str, name: str, value: object, choices: Mapping[str, int]) -> 
 
 def as_outputs(op: str, out: Any, count: int) -> tuple[Any, ...]:
     """The outputs of an operation that has several."""
+    items = tuple(out) if isinstance(out, Sequence) else ()
+    return items if len(items) == count and _are_tensors(items) else _refuse_outputs(op, out, count)
+
+
+def as_parts(op: str, out: Any, most: int) -> list[Any]:
+    """Handles of the outputs of an operation that has up to ``most``, with NULL for the others."""
+    items = tuple(out) if isinstance(out, Sequence) else ()
+    if not 1 <= len(items) <= most or not _are_tensors(items):
+        _refuse_outputs(op, out, f"1 to {most}")
+    return [*(item._handle for item in items), *[NULL] * (most - len(items))]
+
+
+def _are_tensors(items: tuple[Any, ...]) -> bool:
     from wia._tensor import Tensor
 
+    return all(isinstance(item, Tensor) for item in items)
+
+
+def _refuse_outputs(op: str, out: Any, count: int | str) -> NoReturn:
     items = tuple(out) if isinstance(out, Sequence) else ()
-    if len(items) == count and all(isinstance(item, Tensor) for item in items):
-        return items
     given = type(out).__qualname__
     if items:
         given += f" of {', '.join(type(item).__qualname__ for item in items)}"

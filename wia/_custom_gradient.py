@@ -83,7 +83,7 @@ class GradientCall:
             )
         )
         del kept
-        return tuple(self._add(shape) for shape in shapes)
+        return tuple(self._add(shape) for shape in shapes if shape.dtype)
 
     def __repr__(self) -> str:
         return f"wia.GradientCall({len(self.inputs)} inputs, {len(self.outputs)} outputs)"

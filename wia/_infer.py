@@ -27,7 +27,7 @@ class TensorSpec(NamedTuple):
 def infer(
     op: str | int, inputs: Sequence[Described | None], attributes: Mapping[str, object]
 ) -> tuple[Described, ...]:
-    """The outputs of an operation by the rule of its family."""
+    """The outputs of an operation by the rule of its family: those that such a call has."""
     entry = find_operation(op)
     shapes = ffi.new("wia_shape_t[]", len(inputs))
     for shape, given in zip(shapes, inputs, strict=True):
@@ -39,7 +39,7 @@ def infer(
     out = ffi.new("wia_shape_t[]", outputs)
     check(lib.wia_infer_outputs(entry.number, shapes, len(inputs), packed, count, out, outputs))
     del kept
-    return tuple((tuple(item.shape[0 : item.rank]), item.dtype) for item in out)
+    return tuple((tuple(item.shape[0 : item.rank]), item.dtype) for item in out if item.dtype)
 
 
 @explained

@@ -151,6 +151,10 @@ _OWN: dict[str, tuple[Sample, ...]] = {
         Sample(shapes=((1,),) * 31),
         Sample(shapes=((9, 33), (9, 1025)), values={"axis": 1}),
     ),
+    "split": (
+        Sample(shapes=((8,),), values={"sizes": (1,) * 8}),
+        Sample(shapes=((9, 1058),), values={"axis": 1, "sizes": (33, 1025)}),
+    ),
     "slice": (
         Sample(shapes=((1025,),), values={"starts": (1,), "ends": (1024,), "steps": (3,)}),
         Sample(

@@ -61,7 +61,7 @@ def make_example(name: str) -> Example:
     results = _results(operation, inputs, values)
     given = {name: array for name, array in inputs.items() if array is not None}
     listed = [name if array is not None else "NULL" for name, array in inputs.items()]
-    outputs = [output.name for output in operation.outputs]
+    outputs = [output.name for output in operation.outputs[: len(results)]]
     return Example(
         operation=operation,
         inputs=inputs,
@@ -175,7 +175,8 @@ def _python(operation: Operation, inputs: dict[str, Any], values: dict[str, Any]
         for name, value in values.items()
         if value is not None
     ]
-    results = [output.name for output in operation.outputs if output.name != operation.count]
+    made = operation.outputs[: len(results_of)]
+    results = [output.name for output in made if output.name != operation.count]
     call = f"{', '.join(results)} = ctx.{operation.name}("
     if len(call) + len(", ".join(arguments)) < _WIDTH:
         lines.append(f"{call}{', '.join(arguments)})")
@@ -238,7 +239,7 @@ def _value(item: Attribute | None, value: Any) -> str:
 def _c(operation: Operation, inputs: list[str], values: dict[str, Any], results: Any) -> str:
     lines = [
         f"/* {output.name}: {array.dtype.name} [{', '.join(map(str, array.shape))}] */"
-        for output, array in zip(operation.outputs, results, strict=True)
+        for output, array in zip(operation.outputs, results, strict=False)
     ]
     config = "NULL"
     if operation.config:
@@ -249,7 +250,8 @@ def _c(operation: Operation, inputs: list[str], values: dict[str, Any], results:
                 f"{operation.config} config = {operation.config.removesuffix('_t').upper()}_INIT;"
             )
             lines += set_fields
-    operands = [*inputs, *(output.name for output in operation.outputs)]
+    made = [output.name for output in operation.outputs[: len(results)]]
+    operands = [*inputs, *made, *["NULL"] * (len(operation.outputs) - len(made))]
     if operation.variadic:
         lines.append(f"const wia_tensor_t inputs[] = {{{', '.join(inputs)}}};")
         operands = ["inputs", str(len(inputs)), *operands[len(inputs) :]]

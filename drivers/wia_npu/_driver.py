@@ -161,6 +161,11 @@ class NpuDriver(Driver):
         """One behind the other."""
         return self._kernel(node, _moves.concat(node))
 
+    @kernel("split", dtypes=ANY)
+    def prepare_split(self, node: Node) -> NativeKernel:
+        """Parts that stood one behind the other."""
+        return self._kernel(node, _moves.split(node))
+
     @kernel("pad", dtypes=FLOAT32)
     def prepare_pad(self, node: Node) -> NativeKernel:
         """Elements around others."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from wia import UnimplementedError
@@ -21,7 +22,6 @@ __all__ = [
     "INDICES",
     "LENGTH",
     "LENGTH_STEP",
-    "OUTPUT",
     "PARTS",
     "PART_SIZE",
     "PICKED",
@@ -36,6 +36,7 @@ __all__ = [
     "cut",
     "gather",
     "move",
+    "split",
     "where",
 ]
 
@@ -56,14 +57,19 @@ COLUMNS = INDICES + space_size(2)
 """Of rows that are added up, in the place of elements: how many there are; the indices, over them
 and the rows; the elements of a row, over rows and output."""
 
-COUNT, OUTPUT, PARTS = range(HEADER + 1, HEADER + 4)
-"""Of operands one behind the other, behind the bytes of an element: how many there are, which
-operand is the output, and for each of PART_SIZE words: its first unit, how many it has, its first
-element in the output, and the space over it and the output."""
-PART_SIZE = 3 + space_size(2)
+COUNT, PARTS = range(HEADER + 1, HEADER + 3)
+"""Of parts that are copied, behind the bytes of an element: how many there are, and for each of
+PART_SIZE words: its first unit, how many it has, the operand it comes from and the first element
+there, the same of where it goes to, and the space over both."""
+PART_SIZE = 6 + space_size(2)
 
 FROM, TO, SPACE = range(HEADER, HEADER + 3)
 """Of a conversion: codes of the dtypes, and the space over both."""
+
+
+_Part = tuple[int, tuple[int, int], tuple[int, int], Space]
+"""Elements; operand and first element of where they come from, and of where they go to; the space
+over both."""
 
 
 def _source(node: Node) -> Layout:
@@ -152,15 +158,38 @@ def add_rows(node: Node) -> Program:
 def concat(node: Node) -> Program:
     """Each operand goes to its own part of the output."""
     output, axis = node.output, node.attributes["axis"] % node.output.rank
-    given = [layout for layout in node.inputs if layout is not None]
-    words: list[Item] = [output.numpy_dtype.itemsize, len(given), len(node.inputs)]
-    unit = place = 0
-    for layout in given:
-        size = prod(layout.shape)
-        own = Space(layout.shape, (layout.strides, output.strides))
-        words += [unit, size, place * output.strides[axis], own]
-        unit, place = unit + size, place + layout.shape[axis]
-    return Program("concat", words, units=[unit])
+    parts, place = list[_Part](), 0
+    for i, layout in enumerate(node.inputs):
+        if layout is not None:
+            here = place * output.strides[axis]
+            space = Space(layout.shape, (layout.strides, output.strides))
+            parts.append((prod(layout.shape), (i, 0), (len(node.inputs), here), space))
+            place += layout.shape[axis]
+    return _parts(output.numpy_dtype.itemsize, parts)
+
+
+def split(node: Node) -> Program:
+    """Each output gets its own part of the operand."""
+    x = _source(node)
+    axis = node.attributes["axis"] % x.rank
+    parts, place = list[_Part](), 0
+    for i, size in enumerate(node.attributes["sizes"]):
+        layout = node.outputs[i]
+        if layout is not None:
+            here = place * x.strides[axis]
+            space = Space(layout.shape, (x.strides, layout.strides))
+            parts.append((prod(layout.shape), (0, here), (len(node.inputs) + i, 0), space))
+        place += size
+    return _parts(x.numpy_dtype.itemsize, parts)
+
+
+def _parts(width: int, parts: Sequence[_Part]) -> Program:
+    words: list[Item] = [width, len(parts)]
+    unit = 0
+    for size, source, target, space in parts:
+        words += [unit, size, *source, *target, space]
+        unit += size
+    return Program("parts", words, units=[unit])
 
 
 def where(node: Node) -> Program:

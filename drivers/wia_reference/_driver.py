@@ -66,7 +66,8 @@ class _Call:
         if count > 1:
             # One that is a view of an input must not see what another writes there.
             results = tuple(result.copy() for result in results)
-        for output, result in zip(outputs, results, strict=True):
+        # A call may have fewer outputs than the operation: those behind have no operand.
+        for output, result in zip(outputs, results, strict=False):
             if output is not None:
                 # numpy sees when the result is a view of an input that is also the output.
                 output[...] = result

@@ -25,6 +25,7 @@ from wia._arguments import (
     as_number,
     as_numbers,
     as_outputs,
+    as_parts,
     explain,
     make_config,
     need_out,
@@ -93,6 +94,8 @@ def _method(operation: Operation) -> str:
     config = ["config"] if operation.config else []
     stream = "NULL if stream is None else stream._handle"
     outs = _output_handles(operation)
+    if operation.variadic_outputs:
+        outs = ["*parts"]
     call = ["self._handle", *handles, *outs, *config, stream]
     inputs = f"({', '.join(names)}{',' if len(names) == 1 else ''})"
     if operation.variadic:
@@ -117,6 +120,10 @@ def _method(operation: Operation) -> str:
         ]
     if operation.count:
         lines.append(f"            {unpack} = out")
+    elif operation.variadic_outputs:
+        lines.append(
+            f'            parts = as_parts("{operation.name}", out, {len(operation.outputs)})'
+        )
     elif several:
         count = len(operation.outputs)
         lines.append(f'            {unpack} = as_outputs("{operation.name}", out, {count})')
@@ -183,6 +190,8 @@ def _result(operation: Operation) -> str:
 
 
 def _result_type(operation: Operation) -> str:
+    if operation.variadic_outputs:
+        return "tuple[Tensor, ...]"
     count = len(operation.outputs) - bool(operation.count)
     return "Tensor" if count == 1 else f"tuple[{', '.join(['Tensor'] * count)}]"
 
@@ -365,6 +374,8 @@ def _docstring(operation: Operation) -> str:
             f"stream. execute() gives all outputs as they are, {operation.count} included, and "
             "waits for nothing."
         )
+    elif operation.variadic_outputs:
+        paragraphs.append("Returns a tuple of those that there are.")
     elif len(outputs) > 1:
         paragraphs.append(f"Returns ({', '.join(output.name for output in outputs)}).")
     paragraphs += [

@@ -98,7 +98,8 @@ typedef wia_status_t (*wia_gradient_fn_t)(void *context, const wia_gradient_args
                                           wia_error_t *out_error);
 
 /* Adds an operation to a gradient, inside of its function. inputs are values, UINT32_MAX for one that is
- * left out; out_values gets those of the outputs, and out_shapes, unless it is NULL, what they are.
+ * left out; out_values gets those of the outputs, and out_shapes, unless it is NULL, what they are;
+ * UINT32_MAX and all zero where the call can't have one.
  * Attributes and scalars are copied. Errors: INVALID_HANDLE after the function has returned;
  * INVALID_ARGUMENT for a value that is none or is left out, a count of outputs that the operation
  * doesn't have, and as wia_infer_outputs(). */

@@ -66,8 +66,8 @@ WIA_API wia_status_t wia_execute_views(wia_context_t *context, wia_op_t op,
                                        wia_stream_t *stream);
 
 /* The shape and dtype rule of an operation: writes what its outputs must be. inputs[i] all zero:
- * left out. Optional outputs may be left out of the count. Needs no device. Errors: as
- * wia_execute(). */
+ * left out. Optional outputs may be left out of the count; one that the call can't have (split of fewer
+ * sizes) is written as all zero. Needs no device. Errors: as wia_execute(). */
 WIA_API wia_status_t wia_infer_outputs(wia_op_t op, const wia_shape_t *inputs, uint32_t input_count,
                                        const wia_attribute_t *attributes, uint32_t attribute_count,
                                        wia_shape_t *out_shapes, uint32_t output_count);

@@ -178,6 +178,51 @@ static void test_pools(void) {
   GIVES(REDUCE_MEAN, S(FLOAT32, 2), LIST(S(FLOAT32, 2, 0)), WITH(INTS("axes", 1)));
 }
 
+static void test_split(void) {
+  const wia_shape_t a = S(INT8, 2, 5);
+  const wia_attribute_t cut[] = {INTS("axis", -1), INTS("sizes", 3, 0, 2)};
+  wia_shape_t parts[8];
+  memset(parts, 0x55, sizeof parts);
+  CHECK_STATUS(wia_infer_outputs(WIA_OP_SPLIT, &a, 1, cut, 2, parts, 8), WIA_STATUS_OK);
+  const int64_t sizes[] = {3, 0, 2};
+  for (uint32_t k = 0; k < 3; k++) {
+    CHECK(parts[k].dtype == WIA_INT8 && parts[k].rank == 2);
+    CHECK(parts[k].shape[0] == 2 && parts[k].shape[1] == sizes[k]);
+  }
+  for (uint32_t k = 3; k < 8; k++) CHECK(parts[k].dtype == WIA_DTYPE_NONE && parts[k].rank == 0);
+  GIVES(SPLIT, S(INT8, 2, 5), LIST(a), WITH(INTS("sizes", 2)));
+  GIVES(SPLIT, S(INT8, 0, 3), LIST(S(INT8, 0, 3)), WITH(INTS("sizes", 0, 0)));
+  REFUSES(SPLIT, "sizes is []; expected 1 to 8 sizes that add up to 2, the size of dimension 0",
+          LIST(a), NO_ATTRIBUTES);
+  REFUSES(SPLIT, "sizes is [1, 2]; expected 1 to 8 sizes that add up to 2", LIST(a),
+          WITH(INTS("sizes", 1, 2)));
+  REFUSES(SPLIT, "sizes is [1]; expected", LIST(a), WITH(INTS("sizes", 1)));
+  REFUSES(SPLIT, "add up to 2", LIST(a), WITH(INTS("sizes", INT64_MAX, INT64_MAX, 4)));
+  REFUSES(SPLIT, "sizes", LIST(a), WITH(INTS("sizes", 3, -1)));
+  REFUSES(SPLIT, "sizes", LIST(S(INT8, 9)), WITH(INTS("sizes", 1, 1, 1, 1, 1, 1, 1, 1, 1)));
+  REFUSES(SPLIT, "axis is 2; input has rank 2", LIST(a), WITH(INTS("axis", 2)));
+  REFUSES(SPLIT, "rank 0 and no dimension", LIST(R0(INT8)), WITH(INTS("sizes", 1)));
+}
+
+/* A part that there isn't, and one that is left out. */
+static void test_parts(wia_context_t *context, wia_tensor_t a, wia_tensor_t two) {
+  wia_tensor_t other = NULL;
+  CHECK_STATUS(wia_allocate_tensor(context, (int64_t[]){2}, 1, WIA_FLOAT32, &other), WIA_STATUS_OK);
+  wia_split_config_t config = WIA_SPLIT_CONFIG_INIT;
+  config.size_count = 2;
+  config.sizes[0] = 2;
+  config.sizes[1] = 0;
+#define SPLIT(first, third)                                                                        \
+  wia_split(context, a, first, NULL, third, NULL, NULL, NULL, NULL, NULL, &config, NULL)
+  CHECK_STATUS(SPLIT(two, NULL), WIA_STATUS_UNIMPLEMENTED); /* the rule accepts it */
+  CHECK_STATUS(SPLIT(two, other), WIA_STATUS_INVALID_ARGUMENT);
+  CHECK_MESSAGE("the output part_2 is given; expected 2 outputs for these attributes");
+  CHECK_STATUS(SPLIT(NULL, NULL), WIA_STATUS_INVALID_HANDLE);
+  CHECK_MESSAGE("part_0 is NULL; expected a tensor");
+#undef SPLIT
+  CHECK_STATUS(wia_destroy_tensor(other), WIA_STATUS_OK);
+}
+
 /* A list of tensors: its counts are checked, and then it goes the way of every call. */
 static void test_call_with_a_list(void) {
   wia_context_t *context = NULL;
@@ -205,6 +250,10 @@ static void test_call_with_a_list(void) {
   config.axis = 1;
   CHECK_STATUS(wia_concat(context, list, 1, a, &config, NULL), WIA_STATUS_INVALID_ARGUMENT);
   CHECK_MESSAGE("axis is 1;");
+  wia_tensor_t two = NULL;
+  CHECK_STATUS(wia_allocate_tensor(context, (int64_t[]){2}, 1, WIA_FLOAT32, &two), WIA_STATUS_OK);
+  test_parts(context, a, two);
+  CHECK_STATUS(wia_destroy_tensor(two), WIA_STATUS_OK);
   CHECK_STATUS(wia_destroy_tensor(a), WIA_STATUS_OK);
   CHECK_STATUS(wia_concat(context, list, 1, c, NULL, NULL), WIA_STATUS_INVALID_HANDLE);
   CHECK_STATUS(wia_destroy_tensor(c), WIA_STATUS_OK);
@@ -215,6 +264,7 @@ int main(void) {
   test_choices();
   test_copies();
   test_concat();
+  test_split();
   test_glu();
   test_elements();
   test_slice();

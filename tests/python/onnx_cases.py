@@ -211,6 +211,18 @@ def _slice(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
     return "slice", inputs[:1], values
 
 
+def _split(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
+    x, axis = inputs[0], attributes.get("axis", 0)
+    sizes = attributes.get("split", inputs[1] if len(inputs) > 1 else None)
+    if sizes is None and "num_outputs" not in attributes:
+        raise LeftOutError("without sizes split gives as many parts as the node has outputs")
+    if sizes is None:
+        count = attributes["num_outputs"]
+        each = -(-x.shape[axis] // count)
+        sizes = [min(each, x.shape[axis] - each * k) for k in range(count)]
+    return "split", [x], {"axis": axis, "sizes": tuple(int(size) for size in sizes)}
+
+
 def _pad(inputs: list[Any], attributes: dict[str, Any], opset: int) -> Call:
     modes = {b"constant": 0, b"reflect": 1, b"edge": 2}
     mode = attributes.get("mode", b"constant")
@@ -275,6 +287,7 @@ TRANSLATIONS: dict[str, Callable[[list[Any], dict[str, Any], int], Call]] = {
     "Reshape": _reshape,
     "Sigmoid": _pair("sigmoid"),
     "Slice": _slice,
+    "Split": _split,
     "Sqrt": _pair("sqrt"),
     "Sub": _pair("sub"),
     "Tanh": _pair("tanh"),

@@ -197,6 +197,14 @@ def test_nonzero() -> None:
     assert (places.shape, int(count)) == ((1, 0), 1)
 
 
+def test_split() -> None:
+    values = np.arange(10, dtype=np.float32).reshape(2, 5)
+    first, none, rest = run("split", values, axis=1, sizes=(2, 0, 3))
+    assert first.tolist() == [[0, 1], [5, 6]]
+    assert none.shape == (2, 0)
+    assert rest.tolist() == [[2, 3, 4], [7, 8, 9]]
+
+
 def test_stack_flip_and_roll_are_numpys() -> None:
     """numpy.stack, numpy.flip and numpy.roll."""
     a, b = RANDOM.integers(0, 9, (2, 3, 4)), RANDOM.integers(0, 9, (2, 3, 4))

@@ -111,6 +111,7 @@ LARGE: dict[str, tuple[tuple[tuple[int, ...] | None, ...], dict[str, Any]]] = {
     "argmax": (((999, 300),), {"axis": 0}),
     "transpose": (((300, 40, 50),), {"perm": (2, 0, 1)}),
     "concat": (((70, 900, 3), (70, 1, 3), (70, 0, 3), (70, 800, 3)), {"axis": 1}),
+    "split": (((70, 1701, 3),), {"axis": 1, "sizes": (900, 1, 0, 800)}),
     "reshape": (((1000, 333),), {"shape": (333, 1000)}),
     "cast": (((600, 500),), {"dtype": "int32"}),
     "sum_to": (((70, 80, 90),), {"shape": (70, 1, 90), "factor": 0.5}),

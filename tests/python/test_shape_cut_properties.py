@@ -88,6 +88,31 @@ def test_concat(ctx: wia.Context, base: Shape, lengths: list[int], axis: int, od
 
 @property_test
 @given(
+    base=shapes,
+    lengths=st.lists(st.integers(0, 3), min_size=1, max_size=8),
+    axis=st.integers(-5, 4),
+    odd=flags,
+)
+def test_split(ctx: wia.Context, base: Shape, lengths: list[int], axis: int, odd: bool) -> None:
+    """As numpy.split, at the ends of the parts; sizes that don't add up are refused."""
+    sizes = list(base)
+    fits = -len(sizes) <= axis < len(sizes) and not odd
+    if -len(sizes) <= axis < len(sizes):
+        sizes[axis] = sum(lengths) + int(odd)
+    tensor = ctx.empty(tuple(sizes))
+    try:
+        found = ctx._infer(BY_NAME["split"].number, (tensor,), {"axis": axis, "sizes": lengths})
+    except wia.InvalidArgumentError:
+        assert not fits
+        return
+    assert fits
+    ends = np.cumsum(lengths)[:-1].tolist()
+    expected = [part.shape for part in np.split(zeros(tuple(sizes)), ends, axis=axis)]
+    assert [shape for shape, _ in found] == expected
+
+
+@property_test
+@given(
     shape=shapes,
     parts=st.lists(st.tuples(st.integers(-5, 4), places, places, st.integers(-3, 3)), max_size=3),
 )

@@ -68,6 +68,9 @@ PROGRAMS: dict[str, str] = {
         end = let(before(axis) + shape(inputs)[axis])
         d_inputs = slice(grad, starts=[before(axis)], ends=[end], axes=[axis])
     """,
+    "split": f"""
+        d_input = concat(grad, {", ".join(f"grad_part_{k}" for k in range(1, 8))}, axis=axis)
+    """,
     "stack": """
         row = slice(grad, starts=[place()], ends=[place() + 1], axes=[axis])
         d_inputs = reshape(row, shape=shape(inputs))

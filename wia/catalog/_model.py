@@ -193,7 +193,8 @@ class Operation:
     the shape and dtype rule, a C function wia__infer_<family>. ``dtypes`` are those of the first
     input that has none of its own, or of the first output if there is no such input; with
     ``same_dtype`` all other inputs like it have that one too. A ``variadic`` operation has one
-    entry in ``inputs``, which stands for 1 to MAX_INPUTS. ``gradient`` is its program, unless
+    entry in ``inputs``, which stands for 1 to MAX_INPUTS; one with ``variadic_outputs`` has as many
+    of its outputs in a call as its rule makes, the first ones. ``gradient`` is its program, unless
     :mod:`wia.catalog.derivatives` has it, ``no_gradient`` in one line why there is none. ``flops``
     takes the shapes of the inputs, the shape of the first output and the values. ``source`` names
     what the semantics are checked against.
@@ -216,6 +217,7 @@ class Operation:
     standard: Standard | None = None
     same_dtype: bool = True
     variadic: bool = False
+    variadic_outputs: bool = False
     attributes: tuple[Attribute, ...] = ()
     options: tuple[Option, ...] = ()
     scalars: tuple[Scalar, ...] = ()

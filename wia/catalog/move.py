@@ -8,6 +8,9 @@ from ._forms import SAME, numbers, one_axis
 from ._model import ANY, FLOAT8, PACKED, Attribute, Operand, Sample, Standard
 from ._moving import axes, moving
 
+MOST_PARTS = 8
+"""Outputs of one operation: see decision 20."""
+
 
 def copy(np: Any, x: Any) -> Any:
     """The same elements."""
@@ -17,6 +20,12 @@ def copy(np: Any, x: Any) -> Any:
 def concat(np: Any, *inputs: Any, axis: int) -> Any:
     """One behind the other along the axis."""
     return np.concatenate([array for array in inputs if array is not None], axis=axis)
+
+
+def split(np: Any, x: Any, *, axis: int, sizes: Any) -> Any:
+    """The parts, one behind the other along the axis."""
+    ends = tuple(sum(sizes[: i + 1]) for i in range(len(sizes) - 1))
+    return tuple(np.split(x, ends, axis=axis))
 
 
 def slice_(np: Any, x: Any, *, starts: Any, ends: Any, axes: Any, steps: Any) -> Any:
@@ -78,6 +87,42 @@ CONCAT = moving(
         Sample(shapes=((9, 4), (7, 4)), fills=("special", "wide")),
     ),
     source="ONNX node tests concat_*; PyTorch's operator_concat2 among ONNX's models",
+)
+
+SPLIT = moving(
+    448,
+    "split",
+    split,
+    summary="Cuts a tensor into parts along a dimension.",
+    formula="part_k[..., i, ...] = input[..., sizes[0] + ... + sizes[k - 1] + i, ...]",
+    inputs=(Operand(name="input", summary="Of rank 1 or more."),),
+    outputs=tuple(
+        Operand(
+            name=f"part_{k}",
+            summary=f"The shape of input, with sizes[{k}] along the axis.",
+            optional=k > 0,
+        )
+        for k in range(MOST_PARTS)
+    ),
+    variadic_outputs=True,
+    notes=(
+        "1 to 8 parts, as many as there are sizes, which add up to the size of the dimension; "
+        "there is no part behind the last one.",
+    ),
+    standard=Standard(name="Split", opset=18, note="split is an attribute, of 8 sizes at most"),
+    attributes=(
+        one_axis("The dimension to cut; below 0 from the last.", 0),
+        numbers("sizes", "The size of each part along the axis.", "size_count", minimum=0),
+    ),
+    samples=(
+        Sample(shapes=((8,),), values={"sizes": (3, 5)}),
+        Sample(shapes=((2, 36),), values={"axis": 1, "sizes": (2, 1, 33)}, fills=("special",)),
+        Sample(shapes=((4, 2),), values={"axis": -1, "sizes": (2,)}),
+        Sample(shapes=((2, 5, 2),), values={"axis": -2, "sizes": (3, 0, 2)}),
+        Sample(shapes=((36, 2),), values={"sizes": (1, 2, 3, 4, 5, 6, 7, 8)}, fills=("wide",)),
+        Sample(shapes=((0, 3),), values={"sizes": (0, 0)}),
+    ),
+    source="ONNX node tests split_*; values by hand",
 )
 
 SLICE = moving(
@@ -155,4 +200,4 @@ BITCAST = moving(
     no_gradient="bits seen as another dtype are no function of real numbers",
 )
 
-OPERATIONS = (COPY, CONCAT, SLICE, BITCAST)
+OPERATIONS = (COPY, CONCAT, SPLIT, SLICE, BITCAST)

@@ -162,10 +162,13 @@ class _DryPlacer(Placer):
             return super()._execute(place, context, entry, inputs, attributes, count)
         described = context._find_outputs(entry.number, tuple(inputs), attributes)
         made = [allocate(context, shape, code) for shape, code in described]
-        shapes = [None if t is None else t.shape for t in (*inputs, *made)]
-        missing = [None] * (len(entry.inputs) - len(inputs))
-        shapes[len(inputs) : len(inputs)] = missing
-        operands = [*inputs, *missing, *made]
+        operands: list[Tensor | None] = [
+            *inputs,
+            *[None] * (len(entry.inputs) - len(inputs)),
+            *made,
+            *[None] * (len(entry.outputs) - len(made)),  # of a split in fewer parts
+        ]
+        shapes = [None if t is None else t.shape for t in operands]
         sizes = [0 if t is None else t.dtype.itemsize for t in operands]
         flops, moved = cost(entry, shapes, sizes, _by_number(entry, attributes))
         self.flops += max(flops, 0)  # of a program's own operation it isn't known

@@ -33,6 +33,8 @@ __all__ = [
 
 _MOST = 31
 """Inputs of one concat."""
+_MOST_PARTS = 8
+"""Outputs of one split."""
 _LEAST = -(2**63) + 1
 
 
@@ -186,6 +188,8 @@ def split_value(call: Call, data: Value, axis: int, sizes: Sequence[int]) -> lis
     total = shape_of(data)[axis]
     if sum(sizes) != total or any(size < 0 for size in sizes):
         raise ModelError(f"the sizes {list(sizes)} don't add up to {total}")
+    if isinstance(data, Tensor) and 1 <= len(sizes) <= _MOST_PARTS:
+        return list(call.ops("split", data, axis=axis, sizes=sizes))
     pieces, begin = list[Value](), 0
     for size in sizes:
         pieces.append(pick(call, data, (begin,), (begin + size,), (axis,)))
