@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -105,6 +106,36 @@ def test_file(tmp_path: Path, name: str) -> None:
     assert len(rows) == 3, "the thread and two streams"
     assert sum(span["args"]["range"] == 42 for span in kernels) == 4
     assert sum(span["name"] == "step" for span in spans) == 2
+
+
+def test_stopping_while_a_kernel_runs(tmp_path: Path) -> None:
+    """The file leaves out what has not ended; the next one has it, cut, and no call for it."""
+    path = tmp_path / "out.json"
+    running, may_end = threading.Event(), threading.Event()
+    with wia.Context("reference") as ctx, ctx.stream() as stream:
+        a, out = ctx.tensor([1.0]), ctx.tensor([0.0])
+
+        def wait(_error: wia.WiaError | None) -> None:
+            running.set()
+            assert may_end.wait(60)
+
+        with wia.profile(path, ctx):
+            with wia.annotate("step"):
+                stream.call(wait)
+                ctx.relu(a, out=out, stream=stream)
+            assert running.wait(60)
+        spans = check_trace(path)
+        assert not [span for span in spans if span["cat"] in ("function", "kernel")]
+        assert [span["name"] for span in spans if span["cat"] == "range"] == ["step"]
+        with wia.profile(path, ctx):
+            may_end.set()
+            stream.synchronize()
+        spans = check_trace(path)
+        (function,) = (span for span in spans if span["cat"] == "function")
+        assert (function["ts"], function["args"]["cut"]) == (0, True)
+        (kernel,) = (span for span in spans if span["cat"] == "kernel")
+        assert kernel["ts"] >= function["ts"] + function["dur"]
+        assert "cut" not in kernel["args"]
 
 
 def test_report() -> None:
