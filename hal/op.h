@@ -127,6 +127,15 @@ wia_status_t wia__run(const char *function, wia_context_t *context, const wia__o
 WIA_API wia_status_t wia__run_op(const char *function, wia_context_t *context, wia_op_t op,
                                  const wia_tensor_t *operands, wia_stream_t *stream);
 
+/* The same, and a call of a plan, if it takes microseconds and waits for no other thread: so that a lock
+ * may be held meanwhile which others need, as Python's. False: nothing happened, and it is to be run as
+ * any call. */
+WIA_API bool wia__run_brief(const char *function, wia_context_t *context, wia_op_t op,
+                            const wia_tensor_t *operands, wia_status_t *out_status);
+WIA_API bool wia__execute_brief(wia_plan_t *plan, const wia_tensor_t *operands,
+                                uint32_t operand_count, const wia_scalar_t *scalars,
+                                uint32_t scalar_count, wia_status_t *out_status);
+
 /* The same for an operation whose inputs are a list, between wia__enter and wia__exit. */
 wia_status_t wia__run_list(wia_context_t *context, const wia__op_t *op, const wia_tensor_t *inputs,
                            uint32_t input_count, const wia_tensor_t *outputs, const void *config,

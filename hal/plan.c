@@ -133,10 +133,22 @@ static wia_status_t ask_driver(wia__plan_t *plan, const wia_request_t *request,
                          *refusals ? ": " : "", refusals);
 }
 
+/* Whether all operands together are as small as WIA_KERNEL_PROMPT speaks of. */
+static bool is_small(const wia__plan_t *plan) {
+  uint64_t room = WIA_PROMPT_ELEMENTS;
+  for (uint32_t i = 0; i < plan->input_count + plan->output_count; i++) {
+    const wia_tensor_layout_t *layout = plan->layouts[i];
+    if (layout && layout->element_count > room) return false;
+    room -= layout ? layout->element_count : 0;
+  }
+  return true;
+}
+
 static void use_kernel(wia__plan_t *plan) {
   plan->kernel = plan->shared->kernel;
   plan->plain = plan->kernel.flags & WIA_KERNEL_THREAD_SAFE &&
                 !(plan->device->flags & WIA_DEVICE_SERIAL) && !plan->kernel.workspace_size;
+  plan->brief = plan->plain && plan->kernel.flags & WIA_KERNEL_PROMPT && is_small(plan);
   plan->args = (wia_kernel_args_t){.struct_size = sizeof plan->args,
                                    .input_count = plan->input_count,
                                    .output_count = plan->output_count,

@@ -31,6 +31,7 @@ typedef struct wia__plan_t {
   wia__failure_t refusal;     /* status OK: none */
   uint32_t input_count, output_count, scalar_count;
   uint32_t plain;          /* 1: may be called without a lock or a workspace */
+  uint32_t brief;          /* 1: plain, and a launch takes microseconds and waits for nothing */
   uint32_t writes_nothing; /* 1: no output has an element, so there is nothing to launch */
   const wia_tensor_layout_t *layouts[WIA_MAX_OPERANDS]; /* with references; NULL: left out */
   uint64_t aliases;                                     /* see alias.h */

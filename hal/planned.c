@@ -115,7 +115,8 @@ static wia_status_t refuse_operand(const wia__plan_t *plan, wia_tensor_t handle,
 
 static inline wia_status_t execute_plan(wia_plan_t *handle, const wia_tensor_t *handles,
                                         uint32_t operand_count, const wia_scalar_t *scalars,
-                                        uint32_t scalar_count, wia_stream_t *stream, bool *again) {
+                                        uint32_t scalar_count, wia_stream_t *stream, bool brief,
+                                        bool *again) {
   planned_t *planned = (planned_t *)wia__find_object(handle, WIA__PLAN);
   if (!planned) return wia__resolve(handle, WIA__PLAN, "plan", &planned);
   wia__plan_t *plan = planned->plan;
@@ -169,6 +170,10 @@ static inline wia_status_t execute_plan(wia_plan_t *handle, const wia_tensor_t *
                        wia__queue_device(queue)->name, plan->device->name);
     return wia__launch_on(plan, operands, scalars, queue);
   }
+  if (brief && (!plan->brief || pending)) {
+    *again = true;
+    return WIA_STATUS_OK;
+  }
   if (__builtin_expect(pending, 0)) {
     wia__allocation_t *allocations[WIA_MAX_OPERANDS];
     for (uint32_t i = 0; i < count; i++)
@@ -186,7 +191,8 @@ static wia_status_t execute_plan_settled(wia_plan_t *plan, const wia_tensor_t *o
   wia_status_t status;
   do {
     again = false;
-    status = execute_plan(plan, operands, operand_count, scalars, scalar_count, stream, &again);
+    status =
+        execute_plan(plan, operands, operand_count, scalars, scalar_count, stream, false, &again);
   } while (__builtin_expect(again, 0));
   return status;
 }
@@ -195,6 +201,18 @@ WIA_API wia_status_t wia_execute_plan(wia_plan_t *plan, const wia_tensor_t *oper
                                       uint32_t operand_count, const wia_scalar_t *scalars,
                                       uint32_t scalar_count, wia_stream_t *stream) {
   WIA__CALL(execute_plan_settled(plan, operands, operand_count, scalars, scalar_count, stream));
+}
+
+WIA_API bool wia__execute_brief(wia_plan_t *plan, const wia_tensor_t *operands,
+                                uint32_t operand_count, const wia_scalar_t *scalars,
+                                uint32_t scalar_count, wia_status_t *out_status) {
+  wia__brief_t brief;
+  if (!wia__begin_brief("wia_execute_plan", &brief)) return false;
+  bool again = false;
+  *out_status =
+      execute_plan(plan, operands, operand_count, scalars, scalar_count, NULL, true, &again);
+  wia__end_brief(&brief);
+  return !again;
 }
 
 static wia_status_t get_plan_info(wia_plan_t *handle, wia_plan_info_t *out_info) {

@@ -155,9 +155,10 @@ static wia_status_t settle(const wia__op_t *op, const wia__tensor_t *const *oper
 /* -- the call ------------------------------------------------------------------------------------ */
 
 /* One attempt on operands that were looked up. *again: the epoch was left, so they have to be looked
- * up anew; a plan that was made meanwhile is in *made, with a reference. */
+ * up anew; a plan that was made meanwhile is in *made, with a reference. brief: a call that would not
+ * be brief does nothing but to set *again. */
 static inline wia_status_t proceed(const wia__call_t *call, wia__device_t *device,
-                                   const wia__tensor_t *const *operands, bool pending,
+                                   const wia__tensor_t *const *operands, bool pending, bool brief,
                                    wia__plan_t **made, bool *again) {
   const wia__op_t *op = call->op;
   const wia_scalar_t *words = known_words(op, call->words);
@@ -175,7 +176,12 @@ static inline wia_status_t proceed(const wia__call_t *call, wia__device_t *devic
   if (__builtin_expect(status != WIA_STATUS_OK, 0)) return status;
 
   wia__plan_t *plan = wia__front_plan(device->cache, hash_call(op, operands, words, aliases));
-  if (__builtin_expect(plan && is_plan_of(plan, op, operands, words, aliases), 1)) {
+  const bool known = plan && is_plan_of(plan, op, operands, words, aliases);
+  if (brief && (!known || !plan->brief || pending)) {
+    *again = true;
+    return WIA_STATUS_OK;
+  }
+  if (__builtin_expect(known, 1)) {
     if (plan != *made)
       wia__count_hit(device->cache, wia__thread(), plan); /* else it counted as a miss */
   } else {
@@ -206,14 +212,15 @@ static inline wia_status_t find_device(const wia__call_t *call, wia__device_t **
   return WIA_STATUS_OK;
 }
 
-static inline wia_status_t attempt(const wia__call_t *call, wia__plan_t **made, bool *again) {
+static inline wia_status_t attempt(const wia__call_t *call, bool brief, wia__plan_t **made,
+                                   bool *again) {
   const wia__tensor_t *operands[WIA_MAX_OPERANDS];
   wia__device_t *device = NULL;
   bool pending = false;
   wia_status_t status = find_device(call, &device);
   if (!status) status = gather(call->op, device, call->handles, operands, &pending);
   if (__builtin_expect(status != WIA_STATUS_OK, 0)) return status;
-  return proceed(call, device, operands, pending, made, again);
+  return proceed(call, device, operands, pending, brief, made, again);
 }
 
 static wia_status_t attempt_views(const wia__call_t *call, wia__plan_t **made, bool *again) {
@@ -232,7 +239,7 @@ static wia_status_t attempt_views(const wia__call_t *call, wia__plan_t **made, b
     operands[i] = &tensors[i];
     if (tensors[i].allocation) pending |= wia__is_pending(tensors[i].allocation);
   }
-  if (!status) status = proceed(call, device, operands, pending, made, again);
+  if (!status) status = proceed(call, device, operands, pending, false, made, again);
   for (uint32_t i = 0; i < count; i++) {
     if (operands[i]) wia__end_view(&tensors[i]);
   }
@@ -245,7 +252,8 @@ wia_status_t wia__run_call(const wia__call_t *call) {
   wia_status_t status;
   do {
     again = false;
-    status = call->handles ? attempt(call, &made, &again) : attempt_views(call, &made, &again);
+    status =
+        call->handles ? attempt(call, false, &made, &again) : attempt_views(call, &made, &again);
   } while (__builtin_expect(again, 0));
   if (__builtin_expect(made != NULL, 0)) wia__release(&made->object);
   return status;
@@ -311,4 +319,18 @@ wia_status_t wia__run(const char *function, wia_context_t *context, const wia__o
 WIA_API wia_status_t wia__run_op(const char *function, wia_context_t *context, wia_op_t op,
                                  const wia_tensor_t *operands, wia_stream_t *stream) {
   return wia__run(function, context, wia__get_op(op), operands, NULL, stream);
+}
+
+WIA_API bool wia__run_brief(const char *function, wia_context_t *context, wia_op_t op,
+                            const wia_tensor_t *operands, wia_status_t *out_status) {
+  wia__brief_t brief;
+  if (!wia__begin_brief(function, &brief)) return false;
+  const wia__op_t *known = wia__get_op(op);
+  const wia__call_t call = {
+      context, known, operands, NULL, known->default_words, known->default_scalars, NULL};
+  wia__plan_t *made = NULL; /* and stays so */
+  bool again = false;
+  *out_status = attempt(&call, true, &made, &again);
+  wia__end_brief(&brief);
+  return !again;
 }

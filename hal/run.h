@@ -33,4 +33,27 @@ wia_status_t wia__plan_operation(wia_context_t *context, wia_op_t op, const wia_
                                  uint32_t attribute_count, wia_scalar_t *out_scalars,
                                  wia__plan_t **out_plan);
 
+/* Around a call whose caller holds a lock that others need, as Python's. False where it would have to
+ * wait or to call drivers: layers are on, or something is to be destroyed. It destroys nothing. */
+typedef struct wia__brief_t {
+  wia__thread_t *self;
+  const char *outer;
+} wia__brief_t;
+
+static inline bool wia__begin_brief(const char *function, wia__brief_t *out_brief) {
+  if (wia__layers_on() || atomic_load_explicit(&wia__retired_count, memory_order_relaxed))
+    return false;
+  wia__thread_t *self = wia__thread();
+  *out_brief = (wia__brief_t){self, self->function};
+  self->deferring++;
+  wia__enter(function);
+  return true;
+}
+
+static inline void wia__end_brief(const wia__brief_t *brief) {
+  wia__exit(brief->self);
+  brief->self->deferring--;
+  brief->self->function = brief->outer;
+}
+
 #endif

@@ -151,7 +151,8 @@ wia_status_t wia__stage_kernel(wia__device_t *device, wia_driver_kernel_t *kerne
   kernel->release = release;
   kernel->measure = kernel->measure ? measure : NULL;
   if (kernel->workspace_size) kernel->flags &= ~(uint32_t)WIA_KERNEL_ANY_SHAPE;
-  kernel->flags |= WIA_KERNEL_IN_PLACE; /* an output has a place of its own here */
+  kernel->flags &= ~(uint32_t)WIA_KERNEL_PROMPT; /* the copies call the driver */
+  kernel->flags |= WIA_KERNEL_IN_PLACE;          /* an output has a place of its own here */
   kernel->workspace_size = kernel->workspace_alignment = 0;
   return WIA_STATUS_OK;
 }

@@ -43,8 +43,7 @@ typedef struct wia_operand_t {
 
 /* What one launch of a kernel gets. Valid during the call only. */
 typedef struct wia_kernel_args_t {
-  uint32_t struct_size;
-  uint32_t flags;                /* 0 */
+  uint32_t struct_size, flags;   /* flags: 0 */
   const wia_operand_t *operands; /* inputs, then outputs */
   uint32_t input_count, output_count;
   const wia_scalar_t *scalars; /* in the order of the group */
@@ -65,10 +64,13 @@ enum {
   WIA_KERNEL_ANY_SHAPE = 4, /* works for row-major operands of any shape, with the dtypes, ranks and
                               attributes of the request: it reads shapes from its operands. Then
                               the library doesn't prepare another. Not with a workspace. */
-  WIA_KERNEL_ASYNC =
-      8 /* of a device with streams of its own: with args->stream it enqueues there and
-           copies what it needs of args; memory stays until the stream has told of it.
-           Turns (without THREAD_SAFE) are of these calls only */
+  /* Of a device with streams of its own: with args->stream it enqueues there and copies what it needs of
+   * args; memory stays until the stream told of it. Turns (without THREAD_SAFE) are of these alone. */
+  WIA_KERNEL_ASYNC = 8,
+  /* Waits for no thread that may run code of others, and takes microseconds for WIA_PROMPT_ELEMENTS
+   * elements of all operands together: up to these the caller may hold a lock, as Python's. */
+  WIA_KERNEL_PROMPT = 16,
+  WIA_PROMPT_ELEMENTS = 2048
 };
 
 /* Frozen. Below 0: not known. */
@@ -78,9 +80,8 @@ typedef struct wia_cost_t {
 
 /* Zeroed by the library but for struct_size and costs of -1, filled by prepare. */
 typedef struct wia_driver_kernel_t {
-  uint32_t struct_size;
-  uint32_t flags;     /* WIA_KERNEL_* */
-  wia_kernel_fn_t fn; /* R */
+  uint32_t struct_size, flags; /* flags: WIA_KERNEL_* */
+  wia_kernel_fn_t fn;          /* R */
   void *state;
   void (*release)(void *state);                 /* O: nothing. Never while a launch is running */
   uint64_t workspace_size, workspace_alignment; /* 0: none; 64 */
@@ -99,12 +100,11 @@ enum {
 /* What to prepare. A group of several nodes is for one kernel: who answers UNIMPLEMENTED is asked for
  * its nodes one by one. Nodes have all inputs of the catalog, UINT32_MAX for one that is left out. The
  * operands of a single operation are its own: a left-out input is among those of the group, too, and
- * its operand is all zero. Attributes that have their default are not
- * listed; whoever meets one that it doesn't know says UNIMPLEMENTED. The scalars of an operation are
- * always listed: their data is NULL, and scalar tells their place in wia_kernel_args_t.scalars. */
+ * its operand is all zero. Attributes that have their default are not listed; whoever meets one that it
+ * doesn't know says UNIMPLEMENTED. The scalars of an operation are always listed: their data is NULL,
+ * and scalar tells their place in wia_kernel_args_t.scalars. */
 typedef struct wia_request_t {
-  uint32_t struct_size;
-  uint32_t flags; /* WIA_REQUEST_* */
+  uint32_t struct_size, flags; /* flags: WIA_REQUEST_* */
   const wia_group_t *group;
   const char *candidate;    /* the algorithm asked for by name; NULL: the driver's choice */
   uint64_t workspace_limit; /* bytes; 0: none */
@@ -353,17 +353,16 @@ typedef struct wia_negotiation_t {
 typedef wia_status_t (*wia_negotiate_driver_fn_t)(wia_negotiation_t *negotiation,
                                                   wia_error_t *out_error);
 
-/* Registers a driver of this process, as if its library had been loaded. It becomes the default
- * driver only if its name is the one that slot 0 is kept for. Errors: INVALID_ARGUMENT for a malformed name or a table without a required entry,
- * INCOMPATIBLE for a table of another major version, ALREADY_EXISTS for a name in use. */
+/* Registers a driver of this process, as if its library had been loaded: as the default driver only if
+ * its name is the one that slot 0 is kept for. Errors: INVALID_ARGUMENT for a malformed name or a table
+ * without a required entry, INCOMPATIBLE for another major version, ALREADY_EXISTS for a name in use. */
 WIA_API wia_status_t wia_register_driver(const wia_driver_t *driver, uint32_t abi_major,
                                          uint32_t abi_minor);
 
 enum {
-  WIA_KERNEL_ON_HOST =
-      1 /* kernels compute in host memory: of a device that isn't
-           WIA_DEVICE_HOST_ADDRESSABLE the library copies the operands there and the
-           outputs back, with each launch. Not with WIA_KERNEL_ASYNC */
+  /* Kernels compute in host memory: of a device that isn't WIA_DEVICE_HOST_ADDRESSABLE the library
+   * copies the operands there and the outputs back, with each launch. Not with WIA_KERNEL_ASYNC. */
+  WIA_KERNEL_ON_HOST = 1
 };
 
 /* How kernels are registered. */

@@ -122,6 +122,7 @@ class NpuDriver(Driver):
             workspace_size=program.workspace,
             any_shape=program.any_shape,
             in_place=in_place,
+            prompt=program.prompt,
             cost=cost,
             name=name,
         )

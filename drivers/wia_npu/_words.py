@@ -47,6 +47,8 @@ WORDS = 96
 """The most words that a program has."""
 WORTH_A_CHUNK = 1 << 17
 """Elements: for fewer it takes longer to wake a thread than to do the work."""
+MAX_PROMPT_WORK = 1 << 14
+"""Elements: some microseconds of the caller's thread alone."""
 CHUNKS_A_THREAD = 4
 """Where there is work enough, so that no thread waits for long."""
 
@@ -94,6 +96,14 @@ class Program:
             else:
                 terms.append(item)
         return any(not isinstance(term, int) for term in terms)
+
+    @property
+    def prompt(self) -> bool:
+        """Whether small operands take microseconds: then work grows no faster than in a product."""
+        if self.any_shape:
+            return True
+        units, work = (prod(look_up(own.factors, ())) for own in (self.units, self.work))
+        return units * work <= MAX_PROMPT_WORK
 
     def numbers(self, layouts: Sequence[Layout | None] = ()) -> list[int]:
         """The words for operands of these layouts; none are needed where all are numbers."""

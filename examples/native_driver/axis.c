@@ -72,8 +72,8 @@ static wia_status_t run_softmax(void *state, const wia_kernel_args_t *args) {
 
 wia_status_t sample_prepare_softmax(sample_node_t *node, wia_driver_kernel_t *out_kernel) {
   const axis_t axis = make_axis(node, sample_get_int(node, "axis", -1));
-  return sample_finish(node, run_softmax, WIA_KERNEL_THREAD_SAFE | WIA_KERNEL_IN_PLACE, &axis,
-                       sizeof axis, out_kernel);
+  return sample_finish(node, run_softmax, SAMPLE_PROMPT | WIA_KERNEL_IN_PLACE, &axis, sizeof axis,
+                       out_kernel);
 }
 
 /* -- argmax ------------------------------------------------------------------------------------ */
@@ -104,5 +104,5 @@ static wia_status_t run_argmax(void *state, const wia_kernel_args_t *args) {
 wia_status_t sample_prepare_argmax(sample_node_t *node, wia_driver_kernel_t *out_kernel) {
   const axis_t axis = make_axis(node, sample_get_int(node, "axis", -1));
   sample_skip_attribute(node, "keepdims"); /* the output's rank tells */
-  return sample_finish(node, run_argmax, WIA_KERNEL_THREAD_SAFE, &axis, sizeof axis, out_kernel);
+  return sample_finish(node, run_argmax, SAMPLE_PROMPT, &axis, sizeof axis, out_kernel);
 }

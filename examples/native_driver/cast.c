@@ -56,7 +56,7 @@ wia_status_t sample_prepare_cast(sample_node_t *node, wia_driver_kernel_t *out_k
   for (uint32_t i = 0; i < sizeof casts / sizeof *casts; i++) {
     if (casts[i].from != from || casts[i].to != to) continue;
     const sample_rows_t rows = sample_make_rows(node, casts[i].row);
-    return sample_finish(node, sample_run_rows, WIA_KERNEL_THREAD_SAFE | WIA_KERNEL_IN_PLACE, &rows,
+    return sample_finish(node, sample_run_rows, SAMPLE_PROMPT | WIA_KERNEL_IN_PLACE, &rows,
                          sizeof rows, out_kernel);
   }
   return sample_fail(node->error, WIA_STATUS_UNIMPLEMENTED, "cast has no kernel from %s to %s",

@@ -59,7 +59,7 @@ static const struct {
 
 enum {
   BINARY_COUNT = sizeof binaries / sizeof *binaries,
-  FLAGS = WIA_KERNEL_THREAD_SAFE | WIA_KERNEL_IN_PLACE
+  FLAGS = SAMPLE_PROMPT | WIA_KERNEL_IN_PLACE
 };
 
 /* Contiguous and as many elements as the output: then the shapes differ in ones at most. */

@@ -151,7 +151,7 @@ static wia_status_t finish(sample_node_t *node, matmul_t *s, wia_driver_kernel_t
   const bool tiles =
       s->batch.rank == 0 && s->b_n == 1 && s->c_n == 1 && s->m % TILE_M == 0 && s->n % TILE_N == 0;
   /* Not in place: elements of a are read again after the first tile of c was written. */
-  return sample_finish(node, tiles ? run_tiles : run_general, WIA_KERNEL_THREAD_SAFE, s, sizeof *s,
+  return sample_finish(node, tiles ? run_tiles : run_general, SAMPLE_PROMPT, s, sizeof *s,
                        out_kernel);
 }
 

@@ -36,8 +36,7 @@ static sample_row_fn_t choose_row(wia_dtype_t dtype) {
 wia_status_t sample_prepare_broadcast(sample_node_t *node, wia_driver_kernel_t *out_kernel) {
   sample_skip_attribute(node, "shape");
   const sample_rows_t rows = sample_make_rows(node, choose_row(node->output->dtype));
-  return sample_finish(node, sample_run_rows, WIA_KERNEL_THREAD_SAFE, &rows, sizeof rows,
-                       out_kernel);
+  return sample_finish(node, sample_run_rows, SAMPLE_PROMPT, &rows, sizeof rows, out_kernel);
 }
 
 wia_status_t sample_prepare_transpose(sample_node_t *node, wia_driver_kernel_t *out_kernel) {
@@ -52,8 +51,7 @@ wia_status_t sample_prepare_transpose(sample_node_t *node, wia_driver_kernel_t *
   sample_add_strides(&rows.walk, strides);
   sample_add_layout(&rows.walk, output);
   sample_merge_walk(&rows.walk);
-  return sample_finish(node, sample_run_rows, WIA_KERNEL_THREAD_SAFE, &rows, sizeof rows,
-                       out_kernel);
+  return sample_finish(node, sample_run_rows, SAMPLE_PROMPT, &rows, sizeof rows, out_kernel);
 }
 
 /* -- reshape ----------------------------------------------------------------------------------- */
@@ -118,5 +116,5 @@ wia_status_t sample_prepare_reshape(sample_node_t *node, wia_driver_kernel_t *ou
   const reshape_t state = {.input = make_walk(node->inputs[0]),
                            .output = make_walk(node->output),
                            .row = choose_row(node->output->dtype)};
-  return sample_finish(node, run_reshape, WIA_KERNEL_THREAD_SAFE, &state, sizeof state, out_kernel);
+  return sample_finish(node, run_reshape, SAMPLE_PROMPT, &state, sizeof state, out_kernel);
 }

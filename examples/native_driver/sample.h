@@ -60,6 +60,9 @@ void sample_skip_attribute(sample_node_t *node, const char *name);
 /* Accepts an algorithm that may be asked for by name. */
 void sample_accept_algorithm(sample_node_t *node, const char *name);
 
+/* Of kernels that any thread may run, and that take microseconds for few elements. */
+enum { SAMPLE_PROMPT = WIA_KERNEL_THREAD_SAFE | WIA_KERNEL_PROMPT };
+
 /* The end of every prepare: refuses attributes that nobody read and algorithms that nobody
  * accepted, then gives the kernel a copy of state, which the library releases. */
 wia_status_t sample_finish(sample_node_t *node, wia_kernel_fn_t fn, uint32_t flags,

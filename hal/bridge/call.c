@@ -121,9 +121,11 @@ static PyObject *run_operation(PyObject *self, PyObject *const *arguments, size_
   if (!take_tensors(&out, 1, operands + call->inputs))
     return PyObject_Vectorcall(call->function, arguments, flags, names);
   wia_status_t status;
-  Py_BEGIN_ALLOW_THREADS;
-  status = wia__run_op(call->name, context, call->op, operands, stream);
-  Py_END_ALLOW_THREADS;
+  if (stream || !wia__run_brief(call->name, context, call->op, operands, &status)) {
+    Py_BEGIN_ALLOW_THREADS;
+    status = wia__run_op(call->name, context, call->op, operands, stream);
+    Py_END_ALLOW_THREADS;
+  }
   return finish(status, out);
 }
 
@@ -144,9 +146,14 @@ static PyObject *run_plan(PyObject *self, PyObject *const *arguments, size_t fla
     PyErr_Clear();
     if (scalar_count >= 0 && take(&wia__python.scalars, arguments[0], &scalars)) {
       wia_status_t status;
-      Py_BEGIN_ALLOW_THREADS status = wia_execute_plan(plan, operands, (uint32_t)given, scalars,
-                                                       (uint32_t)scalar_count, stream);
-      Py_END_ALLOW_THREADS return finish(status, Py_None);
+      if (stream || !wia__execute_brief(plan, operands, (uint32_t)given, scalars,
+                                        (uint32_t)scalar_count, &status)) {
+        Py_BEGIN_ALLOW_THREADS;
+        status = wia_execute_plan(plan, operands, (uint32_t)given, scalars, (uint32_t)scalar_count,
+                                  stream);
+        Py_END_ALLOW_THREADS;
+      }
+      return finish(status, Py_None);
     }
   }
   return PyObject_Vectorcall(call->function, arguments, flags, names);

@@ -4,12 +4,19 @@
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <stdbool.h>
 #include <structmember.h>
 
 #include "bridge.h"
 
 WIA_API wia_status_t wia__run_op(const char *function, wia_context_t *context, wia_op_t op,
                                  const wia_tensor_t *operands, wia_stream_t *stream);
+
+WIA_API bool wia__run_brief(const char *function, wia_context_t *context, wia_op_t op,
+                            const wia_tensor_t *operands, wia_status_t *out_status);
+WIA_API bool wia__execute_brief(wia_plan_t *plan, const wia_tensor_t *operands,
+                                uint32_t operand_count, const wia_scalar_t *scalars,
+                                uint32_t scalar_count, wia_status_t *out_status);
 
 /* Of cffi, see build_bridge.py. */
 void *wia__to_pointer(PyObject *cdata, PyObject *ctype);

@@ -82,7 +82,7 @@ static void test_plain(void) {
                       0, 0));
       call.output = op % 2 == 0 ? &a : &b;
       CHECK_STATUS(launch(&call), WIA_STATUS_OK);
-      CHECK(call.flags == (WIA_KERNEL_THREAD_SAFE | WIA_KERNEL_IN_PLACE));
+      CHECK(call.flags == (WIA_KERNEL_THREAD_SAFE | WIA_KERNEL_IN_PLACE | WIA_KERNEL_PROMPT));
       for (int64_t k = 0; k < sizes[i]; k++)
         CHECK(AT(float, call.output, k) == AT(float, &c, k) || isnan(AT(float, &c, k)));
       CHECK(has_margins(&c) && has_margins(&a) && has_margins(&b));

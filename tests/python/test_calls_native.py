@@ -6,6 +6,7 @@ import gc
 import inspect
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -61,6 +62,49 @@ def test_no_python_runs(npu: wia.Context) -> None:
         assert python_calls(lambda: npu.add(a, b)) == []
         assert python_calls(lambda: npu.add(b, c, stream=stream)) == []
         assert "add" in python_calls(lambda: npu.add(a, b, out=None))
+
+
+def others_run(call: Callable[[], object], count: int) -> bool:
+    """Whether another thread, which wants the GIL all the time, ever has it during some calls."""
+    turns, done = 0, False
+    began = threading.Event()
+
+    def take_turns() -> None:
+        nonlocal turns
+        while not done:
+            turns += 1
+            began.set()
+            time.sleep(0)  # gives the GIL up, and wants it back
+
+    interval = sys.getswitchinterval()
+    thread = threading.Thread(target=take_turns)
+    sys.setswitchinterval(1000)  # nobody is told to give it up
+    try:
+        thread.start()
+        began.wait()
+        before = turns
+        for _ in range(count):
+            call()
+            if turns != before:
+                return True
+        return False
+    finally:
+        done = True
+        sys.setswitchinterval(interval)
+        thread.join()
+
+
+def test_small_calls_keep_the_gil(npu: wia.Context) -> None:
+    """Giving it up takes longer than they do, above all with many threads: decision 21."""
+    a, out = npu.tensor([1.0] * 8), npu.zeros(8)
+    long, long_out = npu.zeros(5000), npu.zeros(5000)
+    with npu.plan("add", [a, a], [out]) as plan, npu.plan("exp", [long], [long_out]) as long_plan:
+        npu.add(a, a, out=out), plan(a, a, out), npu.exp(long, out=long_out)
+        assert not others_run(lambda: npu.add(a, a, out=out), 10_000)
+        assert not others_run(lambda: plan(a, a, out), 10_000)
+        assert others_run(lambda: npu.exp(long, out=long_out), 1_000_000)
+        assert others_run(lambda: long_plan(long, long_out), 1_000_000)
+    assert out.tolist() == [2.0] * 8
 
 
 @pytest.mark.parametrize("name", ["add", "matmul", "neg", "softmax", "where", "clip"])

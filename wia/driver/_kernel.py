@@ -81,7 +81,8 @@ class NativeKernel:
     It runs without Python. `state` is handed to it; `keepalive` is any object that has to live as
     long as the kernel (the code, what state points to). Sizes are in bytes. any_shape: as Kernel's;
     shapes are in the layouts of the operands. cost may be a function, as Kernel's, when state isn't
-    0 and no other kernel has it.
+    0 and no other kernel has it. prompt: it waits for no thread that may run Python, and takes
+    microseconds for 2,048 elements of all operands together; up to these it may run with the GIL.
     """
 
     __slots__ = (
@@ -91,6 +92,7 @@ class NativeKernel:
         "in_place",
         "keepalive",
         "name",
+        "prompt",
         "state",
         "thread_safe",
         "workspace_alignment",
@@ -108,6 +110,7 @@ class NativeKernel:
         any_shape: bool = False,
         in_place: bool = False,
         thread_safe: bool = True,
+        prompt: bool = False,
         cost: Cost | CostFunction | None = None,
         name: str = "",
     ) -> None:
@@ -124,6 +127,7 @@ class NativeKernel:
             )
         self.address = found
         self.state = state
+        self.prompt = prompt
         self.keepalive = (address, keepalive)
         self.workspace_size = workspace_size
         self.workspace_alignment = workspace_alignment
@@ -285,6 +289,7 @@ def fill_kernel(
     else:
         fill_cost(out.cost, kernel.cost)
     if isinstance(kernel, NativeKernel):
+        out.flags |= lib.WIA_KERNEL_PROMPT if kernel.prompt else 0
         out.fn = ffi.cast("wia_kernel_fn_t", kernel.address)
         out.workspace_size = kernel.workspace_size
         out.workspace_alignment = kernel.workspace_alignment
