@@ -237,9 +237,13 @@ def install_fresh(*options: str) -> Step:
 
 
 def retrain() -> None:
-    """Train the digits network again, in numpy and on npu; each accuracy is at least 97 %."""
+    """Train the digits network again, in numpy and on devices; each accuracy is at least 97 %."""
+    devices = ("reference:0", "npu:0", "emulator:0")
     with tempfile.TemporaryDirectory() as folder:
-        for options in (["--output", folder], ["--device", "npu:0", "--epochs", "30"]):
+        for options in (
+            ["--output", folder],
+            *(["--device", device, "--epochs", "30"] for device in devices),
+        ):
             text = run(sys.executable, "examples/digits/train.py", *options)
             line = next(line for line in text.splitlines() if line.startswith("held-out"))
             if float(line.split()[-1].rstrip("%")) < 97:
@@ -290,6 +294,13 @@ def onnx_suite() -> None:
 def trained_models() -> None:
     """Run trained models from packages: their answers, and outputs beside onnxruntime's."""
     print("\n" + run(sys.executable, "examples/models/ask.py"), flush=True)
+
+
+def beside_torch() -> None:
+    """Run the tests that compare with PyTorch: values, gradients, and tensors in its memory."""
+    run(sys.executable, "-c", "import torch")  # without it they would be skipped
+    tests = ["python/test_gradients_torch.py", "python/test_interop.py"]
+    run(BIN / "pytest", "-q", "-k", "torch", *tests, cwd=ROOT / "tests")
 
 
 def try_mutants() -> None:
@@ -344,6 +355,7 @@ EXTRA: dict[str, Step] = {
     "layers": layers,
     "onnx": onnx_suite,
     "models": trained_models,
+    "torch": beside_torch,
     "mutants": try_mutants,
     "operation": add_operation,
     "fuzz": fuzz,

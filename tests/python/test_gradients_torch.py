@@ -135,18 +135,32 @@ CASES = [
         for kind in ("elements", "nd")
         for reduction, reduce in ((1, "sum"), (2, "prod"), (3, "amax"), (4, "amin"))
     ),
+    *(
+        Case(
+            "embedding_bag",
+            ((7, 3), LABELS, np.array([0, 2])),
+            lambda w, i, o, m=name: F.embedding_bag(i, w, o, mode=m),
+            {"mode": mode},
+        )
+        for mode, name in enumerate(("sum", "mean", "max"))
+    ),
     Case(
         "embedding_bag",
-        ((7, 3), LABELS, np.array([0, 2])),
-        lambda w, i, o: F.embedding_bag(i, w, o, mode="max"),
-        {"mode": 2},
+        ((7, 3), LABELS, np.array([0, 2]), (5,)),
+        lambda w, i, o, f: F.embedding_bag(i, w, o, mode="sum", per_sample_weights=f),
     ),
-    Case(
-        "adaptive_avg_pool",
-        ((1, 2, 5, 4, 6),),
-        lambda x: F.adaptive_avg_pool3d(x, (2, 3, 4)),
-        {"size": (2, 3, 4)},
+    *(
+        Case(
+            f"adaptive_{kind}_pool",
+            ((1, 2, *sizes),),
+            lambda x, f=f"adaptive_{kind}_pool{rank}d", s=size: getattr(F, f)(x, s),
+            {"size": size},
+        )
+        for kind in ("avg", "max")
+        for rank, sizes, size in ((1, (7,), (3,)), (3, (5, 4, 6), (2, 3, 4)))
     ),
+    Case("cummax", ((3, 5),), lambda x: x.cummax(1)[0], {"axis": 1}),
+    Case("cummin", ((3, 5),), lambda x: x.cummin(1)[0], {"axis": 1}),
     Case(
         "attention",
         ((2, 4, 3, 8), (2, 2, 5, 8), (2, 2, 5, 6)),
