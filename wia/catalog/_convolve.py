@@ -9,7 +9,7 @@ from typing import Any
 from ._cost import elements
 from ._model import Values
 from ._numeric import is_integer
-from ._products import finished_product
+from ._products import finished_product, product
 from ._windows import Windows, reach, spread
 
 Finish = Callable[[Any, slice], Any]
@@ -91,7 +91,7 @@ def _sum_taps(np: Any, wide: Any, weights: Any, windows: Windows) -> Any:
 
 
 def correlate_transposed(np: Any, x: Any, weight: Any, values: Values) -> Any:
-    """The wide sums of the transpose of a convolution, in the same order.
+    """The wide sums of the transpose of a convolution: over channels first, then over the kernel.
 
     ``x`` is [n, c, ...] and ``weight`` [c, o / groups, ...], both wide.
     """
@@ -107,18 +107,18 @@ def correlate_transposed(np: Any, x: Any, weight: Any, values: Values) -> Any:
     )
     groups, outputs = values["groups"], weight.shape[1]
     images, channels = x.shape[0], x.shape[1] // groups
-    parts = x.reshape(images, groups, channels, *x.shape[2:])
+    parts = np.moveaxis(x.reshape(images, groups, channels, *x.shape[2:]), 0, 2)
+    parts = np.ascontiguousarray(parts).reshape(groups, channels, images * elements(x.shape[2:]))
     taps = weight.reshape(groups, channels, outputs, elements(kernel))
     # The windows over the result are where the elements of the input go.
     plain = {"stride": stride, "dilation": dilation, "padding": ()}
     less = tuple(size - extra for size, extra in zip(full, more, strict=True))
     windows = Windows((images, outputs, *less), kernel, plain)
-    flat = (1,) * count
     total = np.zeros((images, groups, outputs, *full), x.dtype)
-    for channel in range(channels):
-        for i, place in enumerate(windows.places()):
-            factor = taps[:, channel, :, i].reshape(groups, outputs, *flat)
-            total[(..., *place)] += parts[:, :, channel, None] * factor
+    for i, place in enumerate(windows.places()):
+        factors = np.ascontiguousarray(taps[..., i].swapaxes(1, 2))
+        made = product(np, factors, parts).reshape(groups, outputs, images, *x.shape[2:])
+        total[(..., *place)] += np.moveaxis(made, 2, 0)
     kept = tuple(
         slice(before, size - after)
         for before, after, size in zip(padding[:count], padding[count:], full, strict=True)

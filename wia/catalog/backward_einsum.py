@@ -18,51 +18,28 @@ from ._model import (
     Values,
 )
 from ._numeric import narrow, widen
-from .einsum import EINSUM, EQUATION, codes, equation_text
-
-
-def _labels(term: str, rank: int) -> list[str]:
-    """One for each dimension; those that ... stands for have numbers, from the last."""
-    before, _, after = term.partition("...")
-    middle = range(rank - len(before) - len(after), 0, -1)
-    return [*before, *(str(-i) for i in middle), *after]
-
-
-def _result(terms: list[str]) -> str:
-    """The term that stands behind -> where none is given."""
-    letters = "".join(terms).replace(".", "")
-    return "..." + "".join(sorted(c for c in set(letters) if letters.count(c) == 1))
+from .einsum import EINSUM, EQUATION, codes, contract, read_equation, without_broadcast
 
 
 def einsum_gradient(np: Any, grad: Any, *inputs: Any, equation: Any, place: int) -> Any:
     """The product of grad and the other inputs, summed over the labels that the input lacks."""
-    wide = [widen(np, item) for item in (grad, *inputs) if item is not None]
-    left, arrow, right = equation_text(equation).partition("->")
-    terms = left.split(",")
-    texts = (right if arrow else _result(terms), *terms)
-    known = [_labels(text, item.ndim) for text, item in zip(texts, wide, strict=True)]
-    codes_of = {name: i for i, name in enumerate(sorted({n for names in known for n in names}))}
-    shape, own = wide[place + 1].shape, known[place + 1]
-    # A dimension of size 1 that was broadcast is no dimension of the product.
-    pairs = []
-    for item, names in zip(wide, known, strict=True):
-        kept = [i for i, name in enumerate(names) if item.shape[i] != 1 or not name[-1].isdigit()]
-        sizes = [item.shape[i] for i in kept]
-        pairs.append((item.reshape(sizes), [codes_of[names[i]] for i in kept]))
-    target = list(dict.fromkeys(pairs[place + 1][1]))
-    others = pairs[: place + 1] + pairs[place + 2 :]
-    met = {label for _, labels in others for label in labels}
-    made = [label for label in target if label in met]
-    operands = [part for pair in others for part in pair]
-    product = np.asarray(np.einsum(*operands, made, optimize=False))
-    total = np.zeros(pairs[place + 1][0].shape)
+    wide = [widen(np, item) for item in inputs if item is not None]
+    names, result = read_equation(equation, [item.ndim for item in wide])
+    terms = [without_broadcast(item, own) for item, own in zip(wide, names, strict=True)]
+    own, labels = terms.pop(place)
+    terms.insert(0, without_broadcast(widen(np, grad), result))
+    target = list(dict.fromkeys(labels))
+    met = {name for _, known in terms for name in known}
+    product = contract(np, terms, [name for name in target if name in met])
+    total = np.zeros(own.shape)
     # Where a label is there twice, only its diagonal was read: einsum gives a view of that.
-    diagonal = np.einsum(total, pairs[place + 1][1], target) if own else total
-    lone = [
-        1 if label not in met else size for label, size in zip(target, diagonal.shape, strict=True)
-    ]
+    codes = {name: i for i, name in enumerate(target)}
+    diagonal = total
+    if labels:
+        diagonal = np.einsum(total, [codes[name] for name in labels], list(codes.values()))
+    lone = [size if name in met else 1 for name, size in zip(target, diagonal.shape, strict=True)]
     diagonal[...] = product.reshape(lone)
-    return narrow(np, total.reshape(shape), grad.dtype)
+    return narrow(np, total.reshape(wide[place].shape), grad.dtype)
 
 
 def _absolute(np: Any, *inputs: Any, **values: Any) -> Any:

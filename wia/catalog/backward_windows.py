@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ._backward import GRAD, absolute, summed
+from ._convolve import correlate_transposed
 from ._cost import elements, per_input
 from ._forms import target_shape
 from ._model import FLOATS, Operand, Operation, Sample, Shape
@@ -18,19 +19,16 @@ from .pool import AVG_POOL2D, MAX_POOL2D
 
 def conv2d_input_gradient(np: Any, grad: Any, weight: Any, *, shape: Any, **values: Any) -> Any:
     """Each gradient times the weights, added up where the kernel lay."""
-    wide, taps, groups = widen(np, grad), widen(np, weight), values["groups"]
-    places = Windows(shape, weight.shape[2:], values)
-    total = places.extend(np, np.zeros(shape, wide.dtype), 0.0)
-    top, left = places.padding[:2]
-    channels, outputs = weight.shape[1], weight.shape[0] // groups
-    windows = list(zip(np.ndindex(*weight.shape[2:]), places.taps(total), strict=True))
-    for group in range(groups):
-        own = slice(group * channels, (group + 1) * channels)
-        for output in range(group * outputs, (group + 1) * outputs):
-            for (i, j), window in windows:
-                window[:, own] += wide[:, output, None] * taps[output, :, i, j][:, None, None]
-    inside = total[:, :, top : top + shape[2], left : left + shape[3]]
-    return narrow(np, inside, grad.dtype)
+    padding, steps = values["padding"], values["stride"]
+    spans = reach(weight.shape[2:], values["dilation"])
+    # What no window reaches at the bottom and on the right.
+    less = tuple(
+        shape[2 + i] + padding[i] + padding[2 + i] - (grad.shape[2 + i] - 1) * steps[i] - spans[i]
+        for i in range(2)
+    )
+    wide, taps = widen(np, grad), widen(np, weight)
+    total = correlate_transposed(np, wide, taps, {**values, "output_padding": less})
+    return narrow(np, total, grad.dtype)
 
 
 def conv2d_weight_gradient(np: Any, grad: Any, x: Any, *, shape: Any, **values: Any) -> Any:

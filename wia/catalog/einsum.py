@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ._cost import elements
@@ -20,17 +21,69 @@ from ._numeric import narrow, widen
 
 _LONGEST = 39
 
+Term = tuple[Any, list[str]]
+"""An array and the labels of its dimensions."""
+
 
 def equation_text(equation: Any) -> str:
     """The equation of character codes, without spaces."""
     return "".join(map(chr, equation)).replace(" ", "")
 
 
+def read_equation(equation: Any, ranks: Sequence[int]) -> tuple[list[list[str]], list[str]]:
+    """The labels of each input and of the result, one for each dimension.
+
+    Those that ... stands for are numbers, from the last one.
+    """
+    left, arrow, right = equation_text(equation).partition("->")
+    terms = left.split(",")
+    names = [_labels(term, rank) for term, rank in zip(terms, ranks, strict=True)]
+    if not arrow:
+        letters = "".join(terms).replace(".", "")
+        right = "..." + "".join(sorted(c for c in set(letters) if letters.count(c) == 1))
+    most = max(sum(name.isdigit() for name in labels) for labels in names)
+    return names, _labels(right, len(right.replace("...", "")) + most * ("..." in right))
+
+
+def _labels(term: str, rank: int) -> list[str]:
+    before, _, after = term.partition("...")
+    middle = range(rank - len(before) - len(after), 0, -1)
+    return [*before, *map(str, middle), *after]
+
+
+def without_broadcast(item: Any, labels: list[str]) -> Term:
+    """An input without dimensions that broadcast, and the labels of the others."""
+    kept = [i for i, name in enumerate(labels) if item.shape[i] != 1 or not name.isdigit()]
+    return item.reshape([item.shape[i] for i in kept]), [labels[i] for i in kept]
+
+
+def contract(np: Any, terms: Sequence[Term], target: Sequence[str]) -> Any:
+    """The sum over all labels that the target lacks, one term after the other.
+
+    A label is summed over as soon as no later term has it.
+    """
+    every = sorted({name for _, names in terms for name in names})
+    numbers = {name: i for i, name in enumerate(every)}
+    codes = [[numbers[name] for name in names] for _, names in terms]
+    wanted = [numbers[name] for name in target]
+    total, have = terms[0][0], codes[0]
+    for i, (item, _) in enumerate(terms[1:], 1):
+        later = {*wanted, *(code for names in codes[i + 1 :] for code in names)}
+        kept = [code for code in dict.fromkeys((*have, *codes[i])) if code in later]
+        total = np.einsum(total, have, item, codes[i], kept, optimize=False)
+        have = kept
+    return np.asarray(np.einsum(total, have, wanted))
+
+
 def einsum(np: Any, *inputs: Any, equation: Any) -> Any:
     """The sum over all labels that the result lacks."""
     wide = [widen(np, item) for item in inputs if item is not None]
-    total = np.einsum(equation_text(equation), *wide, optimize=False)
-    return narrow(np, np.asarray(total), inputs[0].dtype)
+    names, target = read_equation(equation, [item.ndim for item in wide])
+    terms = [without_broadcast(item, own) for item, own in zip(wide, names, strict=True)]
+    sizes = {name: size for item, own in terms for name, size in zip(own, item.shape, strict=True)}
+    total = contract(np, terms, [name for name in target if name in sizes])
+    shape = [sizes.get(name, 1) for name in target]
+    return narrow(np, total.reshape(shape), inputs[0].dtype)
 
 
 def _absolute(np: Any, *inputs: Any, equation: Any) -> Any:
@@ -41,13 +94,10 @@ def _absolute(np: Any, *inputs: Any, equation: Any) -> Any:
 def _products(shapes: tuple[Shape | None, ...], values: Values) -> int:
     """Factors of all products: one of each input for every value of all labels."""
     given = [shape for shape in shapes if shape is not None]
+    names, _ = read_equation(values["equation"], [len(shape) for shape in given])
     sizes: dict[str, int] = {}
-    terms = equation_text(values["equation"]).split("->")[0].split(",")
-    for term, shape in zip(terms, given, strict=True):
-        before, _, after = term.partition("...")
-        behind = len(shape) - len(after)
-        middle = (f".{behind - i}" for i in range(len(before), behind))
-        for name, size in zip((*before, *middle, *after), shape, strict=True):
+    for own, shape in zip(names, given, strict=True):
+        for name, size in zip(own, shape, strict=True):
             sizes[name] = max(size, sizes.get(name, 1)) if size else 0
     return elements(tuple(sizes.values())) * len(given)
 
