@@ -24,6 +24,13 @@ _CLASSES = """
         each = grad if reduction == 1
         each = reshape(grad, shape=places)
 """
+_WEIGHT = """
+        off = -{log} - output if reduction == 0
+        off = -{log}
+        by_class = sum_to(each * where(counted, off, 0), shape=[1, shape(input)[1], *ones])
+        d_weight = reshape(by_class, shape=shape(weight))
+"""
+"""A weight counts in the sum, and in what a mean is divided by."""
 
 PROGRAMS: dict[str, str] = {
     "mse_loss": f"""{_EACH}
@@ -72,6 +79,7 @@ PROGRAMS: dict[str, str] = {
     """,
     "nll_loss": f"""{_CLASSES}
         d_input = -(each * chosen)
+        {_WEIGHT.format(log="input")}
     """,
     "softmax_cross_entropy": f"""{_CLASSES}
         share = softmax(input, axis=1)
@@ -79,5 +87,7 @@ PROGRAMS: dict[str, str] = {
         total = reduce_sum(grad_log_prob, axes=1, keepdims=1)
         d_input = loss + (grad_log_prob - share * total) if given(grad_log_prob)
         d_input = loss
+        logarithm = log_softmax(input, axis=1)
+        {_WEIGHT.format(log="logarithm")}
     """,
 }

@@ -190,6 +190,26 @@ PROGRAMS: dict[str, str] = {
     "rotary_embedding": """
         d_input = rotary_embedding(grad, cos, -sin, positions, interleaved=interleaved, \
             heads=heads, width=width)
+        flat = let(rank(input) == 3)
+        heads_of = let([*shape(input)[:2], heads, shape(input)[-1] // max(1, heads)])
+        x = transpose(reshape(input, shape=heads_of), perm=[0, 2, 1, 3]) if flat
+        x = input
+        g = transpose(reshape(grad, shape=heads_of), perm=[0, 2, 1, 3]) if flat
+        g = grad
+        half = let(shape(cos)[-1])
+        first = let(2 * half - 1 if interleaved else half)
+        second = let(1 if interleaved else half)
+        step = let([2 if interleaved else 1])
+        a = slice(x, starts=[0], ends=[first], axes=[3], steps=step)
+        b = slice(x, starts=[second], ends=[2 * half], axes=[3], steps=step)
+        by_a = slice(g, starts=[0], ends=[first], axes=[3], steps=step)
+        by_b = slice(g, starts=[second], ends=[2 * half], axes=[3], steps=step)
+        to_cos = reduce_sum(by_a * a + by_b * b, axes=[1])
+        to_sin = reduce_sum(by_b * a - by_a * b, axes=[1])
+        d_cos = gather_gradient(to_cos, positions, shape=shape(cos)) if given(positions)
+        d_cos = copy(to_cos)
+        d_sin = gather_gradient(to_sin, positions, shape=shape(sin)) if given(positions)
+        d_sin = copy(to_sin)
     """,
     "affine_grid": """
         eye = eye(shape=shape(theta)[1:], dtype=dtype(grad))

@@ -52,15 +52,10 @@ LACKING = {
 }
 """For which attributes an operation has no gradient, and why; otherwise it has one for all."""
 
-_TABLE = "a table that is given and not learned"
 _CHOICE = "it chooses where grad goes, and the output is constant between choices"
 CONSTANT = {
     ("copysign", "b"): "its sign alone counts, so the output is constant between steps",
     ("heaviside", "a"): "the output is constant between steps",
-    ("nll_loss", "weight"): "weights of classes are given and not learned",
-    ("softmax_cross_entropy", "weight"): "weights of classes are given and not learned",
-    ("rotary_embedding", "cos"): _TABLE,
-    ("rotary_embedding", "sin"): _TABLE,
     ("roi_align", "rois"): "regions are given and not learned, as in torchvision",
     ("max_roi_pool", "rois"): "regions are rounded, so the output is constant between steps",
     ("relu_gradient", "output"): _CHOICE,
