@@ -63,6 +63,17 @@ def test_entry_is_complete(operation: Operation) -> None:
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=IDS)
+def test_every_mode_is_in_a_sample(operation: Operation) -> None:
+    """Each value of an enum or flag: the conformance suite and the gradients run the samples."""
+    for item in operation.attributes:
+        flag = (item.minimum, item.maximum, item.length) == (0, 1, 0)
+        wanted = {choice.value for choice in item.choices} or ({0, 1} if flag else set())
+        given = [sample.values.get(item.name, item.default) for sample in operation.samples]
+        lists = (value if isinstance(value, tuple) else (value,) for value in given)
+        assert wanted <= {value for values in lists for value in values}, item.name
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=IDS)
 def test_samples_run_in_every_dtype(operation: Operation) -> None:
     """Inputs and results are the same each time, and every element has an allowed error."""
     sampled = set()

@@ -11,6 +11,7 @@ from catalog_calls import run
 from scipy import special
 from scipy.spatial import distance
 
+import wia
 from wia.catalog import OperandError, ScalarError
 
 RANDOM = np.random.default_rng(7)
@@ -123,6 +124,14 @@ def test_known_answers_of_philox() -> None:
     assert order.tolist() == np.argsort(words).tolist()
     draws = run("bernoulli", np.array([0.39, 0.4, 0.73, 0.74, 1.0, 0.0])[:4], dtype=np.dtype(bool))
     assert draws.tolist() == [False, False, False, True]
+
+
+@pytest.mark.parametrize("on", ["reference:0", "emulator:0"])
+def test_devices_give_the_known_answers(on: str) -> None:
+    """The words themselves, which are those of a counter and a key of zeros."""
+    with wia.Context(on) as ctx:
+        words = ctx.random_integers(shape=(4,), dtype="int64", high=2.0**32)
+        assert words.tolist() == [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]
 
 
 def test_offsets_go_on() -> None:

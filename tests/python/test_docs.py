@@ -20,6 +20,7 @@ import wia.onnx
 import wia_conformance
 from wia._config import prefix
 from wia.catalog import BY_NAME
+from wia.catalog.derivatives import CONSTANT, LACKING, why_not
 
 ROOT = Path(__file__).parents[2]
 SNIPPETS = ROOT / "docs" / "snippets"
@@ -126,7 +127,11 @@ def test_pages_of_operations_say_what_drivers_have(pages: dict[str, str]) -> Non
         page = pages[f"operations/{row['name']}.rst"]
         for title in ("Operands", "Numbers", "Gradient", "Example", "Drivers"):
             assert f"\n{title}\n{'-' * len(title)}\n" in page, (row["name"], title)
-        assert f'<a href="{row["name"]}.html"' in table
+        reasons = [why for (name, _), why in CONSTANT.items() if name == row["name"]]
+        reasons += [why_not(BY_NAME[row["name"]]), LACKING.get(row["name"], "")]
+        assert all(reason in page.replace("\\", "") for reason in reasons), row["name"]
+    links = re.findall(r'href="([^"]*)"', table)
+    assert set(links) == {f"{name}.html" for name in BY_NAME}
     assert next(row for row in support["operations"] if row["name"] == "add")["support"]["sample"]
 
 

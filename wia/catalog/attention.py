@@ -299,6 +299,10 @@ ATTENTION = Operation(
             fills=("normal",) * 6 + ("0..9",),
         ),
         Sample(shapes=((0, 2, 3, 4), (0, 2, 3, 4), (0, 2, 3, 4), None, None, None, None)),
+        Sample(
+            shapes=((1, 2, 3, 4), (1, 2, 5, 4), (1, 2, 5, 4), None, None, None, None),
+            values={"softcap": 1.5, "shown": 1},
+        ),
     ),
     source="ONNX node tests attention_*; rows of which nothing is looked at by hand",
 )

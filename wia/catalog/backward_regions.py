@@ -338,6 +338,11 @@ def _resize_samples() -> tuple[Sample, ...]:
             "normal",
         ),
         ((0, 4), (0, 2), {"sizes": (2,), "axes": (1,)}, "normal"),
+        ((3, 4), (4, 8), {"scales": (1.5, 2.0), "mode": 1, "coordinates": 1}, "normal"),
+        ((3, 4), (4, 8), {"scales": (1.5, 2.0), "coordinates": 4, "nearest_mode": 2}, "normal"),
+        ((3, 4), (4, 8), {"scales": (1.5, 2.0), "nearest_mode": 3}, "normal"),
+        ((4, 6), (4, 6), {"sizes": (6, 6), "mode": 1, "keep_aspect": 1}, "normal"),
+        ((4, 6), (6, 9), {"sizes": (6, 6), "mode": 1, "keep_aspect": 2}, "normal"),
     )
     return tuple(
         Sample(shapes=(result,), values={"shape": shape, **values}, fills=(fill,))

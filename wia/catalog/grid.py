@@ -295,6 +295,7 @@ GRID_SAMPLE = moving(
         Sample(shapes=((2, 2, 3, 3, 2), (2, 1, 2, 3, 3)), values={"padding_mode": 2}),
         Sample(shapes=((1, 1, 1, 1), (1, 2, 2, 2)), values={"padding_mode": 2, "align_corners": 1}),
         Sample(shapes=((1, 2, 3, 3), (1, 0, 4, 2))),
+        Sample(shapes=((1, 2, 4, 5), (1, 3, 3, 2)), values={"mode": 1}),
     ),
     source="ONNX node tests gridsample_*; NaN and single pixels by hand",
 )

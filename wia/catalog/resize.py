@@ -309,6 +309,7 @@ RESIZE = moving(
             )
         ),
         Sample(shapes=((0, 4),), values={"sizes": (2,), "axes": (1,)}),
+        Sample(shapes=((4, 6),), values={"sizes": (6, 6), "keep_aspect": 2}),
     ),
     source="ONNX node tests resize_* and upsample_nearest; values by hand",
 )
