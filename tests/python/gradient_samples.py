@@ -48,6 +48,12 @@ def _one(*shapes: Any, fills: tuple[str, ...] = (), **values: Any) -> Sample:
 _LSTM = ((1, 16, 3), (1, 16, 4), (1, 32))
 _BOTH = ((2, 8, 3), (2, 8, 2), (2, 16))
 _HEADS = ((1, 3, 8), (1, 4, 4), (1, 4, 6))
+_STEPS: dict[str, Any] = {
+    "padding": (1, 1, 0, 2),
+    "stride": (2, 1),
+    "dilation": (1, 2),
+    "groups": 2,
+}
 MORE: dict[str, tuple[Sample, ...]] = {
     "matmul": (
         _one((2, 3), (4, 3), transpose_b=1),
@@ -170,31 +176,11 @@ MORE: dict[str, tuple[Sample, ...]] = {
         ),
         _one((2, 2, 3), *_LSTM, None, (1, 2, 4), (1, 2, 4), (1, 12), input_forget=1),
     ),
-    "grid_sample": (_like("grid_sample", mode=1), _like("grid_sample", padding_mode=1)),
+    "grid_sample": (_like("grid_sample", padding_mode=1),),
     "roi_align": (_like("roi_align", height=3, coordinates=1), _like("roi_align", mode=0)),
     "max_roi_pool": (_like("max_roi_pool", height=3, spatial_scale=1.5),),
-    "conv2d_input_gradient": (
-        _one(
-            (1, 2, 2, 4),
-            (2, 1, 2, 3),
-            shape=(1, 2, 4, 5),
-            padding=(1, 1, 0, 2),
-            stride=(2, 1),
-            dilation=(1, 2),
-            groups=2,
-        ),
-    ),
-    "conv2d_weight_gradient": (
-        _one(
-            (1, 2, 2, 4),
-            (1, 2, 4, 5),
-            shape=(2, 1, 2, 3),
-            padding=(1, 1, 0, 2),
-            stride=(2, 1),
-            dilation=(1, 2),
-            groups=2,
-        ),
-    ),
+    "conv2d_input_gradient": (_one((1, 2, 2, 4), (2, 1, 2, 3), shape=(1, 2, 4, 5), **_STEPS),),
+    "conv2d_weight_gradient": (_one((1, 2, 2, 4), (1, 2, 4, 5), shape=(2, 1, 2, 3), **_STEPS),),
     "max_pool2d_gradient": (
         _one((1, 1, 3, 3), (1, 1, 4, 5), kernel=(2, 3), stride=(2, 2), padding=(1, 1, 1, 1)),
     ),
