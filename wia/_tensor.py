@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from operator import index
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from wia import _transfer, _views
+from wia import _bridge, _transfer, _views
 from wia._dtype import numpy_dtype
 from wia._errors import ArgumentTypeError, InvalidArgumentError, UnimplementedError, check
 from wia._explain import explains_methods
@@ -314,6 +314,8 @@ class Tensor(Operators, Buffer):
 def shape_of(*shape: int | Sequence[int]) -> tuple[int, ...]:
     """A shape given as one sequence or as numbers."""
     given: Any = shape[0] if len(shape) == 1 else shape
+    if type(given) is int:
+        return (given,)
     try:
         return tuple([index(size) for size in given])
     except TypeError:
@@ -328,6 +330,9 @@ def shape_of(*shape: int | Sequence[int]) -> tuple[int, ...]:
 
 def allocate(context: Context, shape: tuple[int, ...], code: int) -> Tensor:
     """A new row-major tensor; its elements are not set."""
+    tensor: Tensor | None = _bridge.allocate(context, shape, code)
+    if tensor is not None:
+        return tensor
     out = ffi.new("wia_tensor_t *")
     try:
         status = lib.wia_allocate_tensor(context._handle, shape, len(shape), code, out)

@@ -96,6 +96,21 @@ static PyObject *run_new(const call_t *call, PyObject *owner, wia_context_t *con
   return tensor;
 }
 
+PyObject *wia__allocate(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+  (void)module;
+  wia__result_t result;
+  void *context;
+  if (count != 3 || !wia__python.tapes || !take(&wia__python.context, arguments[0], &context) ||
+      !wia__describe_result(arguments[1], arguments[2], &result))
+    Py_RETURN_NONE;
+  wia_tensor_t made;
+  wia_status_t status;
+  Py_BEGIN_ALLOW_THREADS;
+  status = wia_allocate_tensor(context, result.dimensions, result.rank, result.dtype, &made);
+  Py_END_ALLOW_THREADS;
+  return status ? finish(status, NULL) : wia__make_result(arguments[0], made, &result);
+}
+
 /* Inputs by position, the output and perhaps a stream by name, no attributes, no tape. */
 static PyObject *run_operation(PyObject *self, PyObject *const *arguments, size_t flags,
                                PyObject *names) {

@@ -64,6 +64,8 @@ typedef struct wia__result_t {
   wia_dtype_t dtype;
 } wia__result_t;
 
+/* 0: no shape as a tuple of sizes, or no code of a dtype. The objects get no references. */
+int wia__describe_result(PyObject *shape, PyObject *code, wia__result_t *out_result);
 /* 0: too long for one. inputs: tensors. */
 int wia__read_signature(wia_op_t op, PyObject *const *inputs, Py_ssize_t count,
                         wia__signature_t *out_signature);

@@ -6,6 +6,7 @@
 
 PyObject *wia__wrap_operation(PyObject *module, PyObject *arguments);
 PyObject *wia__wrap_plan(PyObject *module, PyObject *function);
+PyObject *wia__allocate(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *wia__set_call_classes(PyObject *module, PyObject *arguments);
 PyMODINIT_FUNC wia__init_bridge(void); /* of cffi; build_bridge.py gives it that name */
 
@@ -40,6 +41,8 @@ static PyMethodDef functions[] = {
     {"wrap_operation", wia__wrap_operation, METH_VARARGS,
      "A method that runs an operation, in front of a function: (function, name, number, required "
      "inputs, inputs)."},
+    {"allocate", __extension__(PyCFunction)(void *) wia__allocate, METH_FASTCALL,
+     "allocate(context, shape, code): a new row-major tensor; None: the arguments are other ones."},
     {"wrap_plan", wia__wrap_plan, METH_O, "The same for calls of a plan."},
     {"set_call_classes", wia__set_call_classes, METH_VARARGS,
      "Tells what those look at: classes, their handles' types, tapes, what raises the last error, "

@@ -61,15 +61,23 @@ int wia__recall(const wia__signature_t *signature, wia__result_t *out_result) {
   return 1;
 }
 
+int wia__describe_result(PyObject *shape, PyObject *code, wia__result_t *out_result) {
+  if (!PyLong_CheckExact(code) || !read_shape(shape, out_result->dimensions, WIA_MAX_RANK))
+    return 0;
+  out_result->shape = shape;
+  out_result->code = code;
+  out_result->rank = (uint32_t)PyTuple_GET_SIZE(shape);
+  out_result->dtype = (wia_dtype_t)PyLong_AsLong(code);
+  return 1;
+}
+
 void wia__remember(const wia__signature_t *signature, PyObject *tensor) {
-  if (!PyObject_TypeCheck(tensor, wia__python.tensor.type)) return;
-  wia__result_t result = {.shape = *wia__slot(tensor, wia__python.shape),
-                          .code = *wia__slot(tensor, wia__python.code)};
-  if (*wia__slot(tensor, wia__python.strides) != Py_None ||
-      !read_shape(result.shape, result.dimensions, WIA_MAX_RANK))
+  wia__result_t result;
+  if (!PyObject_TypeCheck(tensor, wia__python.tensor.type) ||
+      *wia__slot(tensor, wia__python.strides) != Py_None ||
+      !wia__describe_result(*wia__slot(tensor, wia__python.shape),
+                            *wia__slot(tensor, wia__python.code), &result))
     return;
-  result.rank = (uint32_t)PyTuple_GET_SIZE(result.shape);
-  result.dtype = (wia_dtype_t)PyLong_AsLong(result.code);
   Py_INCREF(result.shape);
   Py_INCREF(result.code);
   const uint32_t place = place_of(signature);

@@ -64,6 +64,27 @@ def test_no_python_runs(npu: wia.Context) -> None:
         assert "add" in python_calls(lambda: npu.add(a, b, out=None))
 
 
+def test_new_tensors(npu: wia.Context) -> None:
+    """Guard: wia__allocate in call.c; what it doesn't know is for Python to explain."""
+    code = npu.zeros(1)._code
+    made = _bridge.allocate(npu, (2, 3), code)
+    assert isinstance(made, wia.Tensor)
+    assert (made.shape, made.strides, made.context) == ((2, 3), (3, 1), npu)
+    assert _bridge.allocate(npu, (), code).shape == ()
+    assert _bridge.allocate(npu, (0,) * 8, code).size == 0
+    other: Any = [npu, [2, 3], code], [npu, (2, -3), code], [npu, (2**70,), code], [npu, (1,), "x"]
+    for arguments in [*other, [npu, (1,) * 99, code], [None, (1,), code], [npu, (1,)]]:
+        assert _bridge.allocate(*arguments) is None
+    with pytest.raises(wia.InvalidArgumentError, match="dtype"):
+        _bridge.allocate(npu, (1,), 9999)
+    with pytest.raises(wia.InvalidArgumentError, match="overflows"):
+        _bridge.allocate(npu, (2**62, 2**62), code)
+    with wia.Context("npu") as closed:
+        pass
+    with pytest.raises(wia.InvalidHandleError, match="context"):
+        _bridge.allocate(closed, (1,), code)
+
+
 def others_run(call: Callable[[], object], count: int) -> bool:
     """Whether another thread, which wants the GIL all the time, ever has it during some calls."""
     turns, done = 0, False
