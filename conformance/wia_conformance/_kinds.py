@@ -17,7 +17,7 @@ KINDS: dict[str, Callable[[Case], bool]] = {
     "empty": lambda case: any(0 in shape for shape in _shapes(case)),
     "rank 0": lambda case: () in case.shapes,
     "NaN, inf": lambda case: _has_nonfinite(case),
-    "range": lambda case: bool({"wide", "denormal"} & set(case.fills)),
+    "range": lambda case: bool({"wide", "denormal", "ends"} & set(case.fills)),
     "offset": lambda case: case.form == "offset",
     "gaps": lambda case: case.form in ("gaps", "transposed"),
     "negative": lambda case: case.form == "reversed",

@@ -18,7 +18,7 @@ WIDTHS = (1, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65)
 _ENOUGH = 9
 _MOST = 1 << 15
 """Elements of the largest operand."""
-_ODD = {"special", "wide"}
+_ODD = {"ends", "special", "wide"}
 _LEAST = {"max_unpool": 7}
 """Where the indices of a sample lie beyond smaller tensors."""
 

@@ -156,6 +156,7 @@ UNARY_SAMPLES = (
     Sample(shapes=((65,),), fills=("wide",)),
 )
 HALVES = Sample(shapes=((65,),), fills=("halves",))
+PAIRS_OF_ENDS = Sample(shapes=((5, 1), (5,)), fills=("ends", "ends"), dtypes=INTEGERS)
 PAIRS_OF_HALVES = Sample(shapes=((65,), (65,)), fills=("halves", "halves"))
 POSITIVE_SAMPLES = (*UNARY_SAMPLES, Sample(shapes=((2, 33),), fills=("positive",)))
 PAIR_SAMPLES = (

@@ -40,7 +40,8 @@ def make_inputs(
     Fills: "normal" (standard normal; integers from -8 to 8), "positive" (0.5 to 2; integers 1 to
     8), "wide" (over the dtype's range), "special" (normal with NaN, infinities, zeros of both signs
     and the smallest values among them; floats only), "halves" (multiples of 1/2 from -4 to 4: ends
-    and middles of what is rounded; floats only), "index5" (integers from -5 to 4), "2..7" (from
+    and middles of what is rounded; floats only), "ends" (0, 1, the largest, the least and -1, one
+    after the other; integers only), "index5" (integers from -5 to 4), "2..7" (from
     2 to below 7; ends may be negative and, for floats, have a point), "rising7" (0, then sorted
     integers up to 7).
     """
@@ -121,6 +122,13 @@ def _halves(np: Any, random: Any, shape: Any, dtype: Any) -> Any:
     return narrow(np, 0.5 * random.integers(-8, 9, shape), dtype)
 
 
+def _ends(np: Any, random: Any, shape: Any, dtype: Any) -> Any:
+    least, largest = limits(np, dtype)
+    ends = [0, 1, largest] if is_unsigned(dtype) else [0, 1, largest, least, -1]
+    wide = np.array(ends, np.uint64 if is_unsigned(dtype) else np.int64)
+    return narrow(np, np.resize(wide, shape), dtype)
+
+
 def _ascending(np: Any, random: Any, shape: Any, dtype: Any) -> Any:
     return np.sort(_normal(np, random, shape, dtype), axis=-1)
 
@@ -133,6 +141,7 @@ def _definite(np: Any, random: Any, shape: Any, dtype: Any) -> Any:
 _FILLS = {
     "ascending": _ascending,
     "definite": _definite,
+    "ends": _ends,
     "halves": _halves,
     "normal": _normal,
     "positive": _positive,

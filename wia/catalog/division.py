@@ -5,11 +5,22 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ._forms import EXACT, PAIR_SAMPLES, PAIRS_OF_HALVES, STEPS, binary, flag, onnx, valued
+from ._forms import (
+    EXACT,
+    PAIR_SAMPLES,
+    PAIRS_OF_ENDS,
+    PAIRS_OF_HALVES,
+    STEPS,
+    binary,
+    flag,
+    onnx,
+    valued,
+)
 from ._model import FLOATS, INTEGERS
 from ._numeric import each, is_integer, is_unsigned, narrow, widen
 
 _SAMPLES = (*PAIR_SAMPLES, PAIRS_OF_HALVES)
+_WHOLE = (*PAIR_SAMPLES, PAIRS_OF_ENDS)
 _BY_ZERO = "By 0 integers give 0, and floats what IEEE 754 says."
 
 
@@ -75,7 +86,7 @@ MOD = binary(
         flag("fmod", "1: the remainder has the sign of a, as in C; 0: that of b, as in Python."),
     ),
     standard=onnx("Mod", 13),
-    samples=(*_SAMPLES, *valued(_SAMPLES[-3:], fmod=1)),
+    samples=(*_SAMPLES, PAIRS_OF_ENDS, *valued((*_SAMPLES[-3:], PAIRS_OF_ENDS), fmod=1)),
     source="ONNX node tests mod_*; division by 0 and of the least integer by hand",
     config="wia_mod_config_t",
 )
@@ -90,7 +101,7 @@ FLOOR_DIV = binary(
         "The least integer by -1 gives itself.",
     ),
     source="Python's //; division by 0 and of the least integer by hand",
-    samples=_SAMPLES,
+    samples=(*_SAMPLES, PAIRS_OF_ENDS),
     no_gradient=STEPS,
 )
 REMAINDER = binary(
@@ -118,6 +129,7 @@ GCD = binary(
     notes=("Never negative, but for the least integer with itself or 0. That of 0 and 0 is 0.",),
     tolerance=EXACT,
     source="Python's math.gcd",
+    samples=_WHOLE,
 )
 LCM = binary(
     84,
@@ -129,6 +141,7 @@ LCM = binary(
     notes=("0 where a or b is 0. Too large wraps.",),
     tolerance=EXACT,
     source="Python's math.lcm",
+    samples=_WHOLE,
 )
 
 OPERATIONS = (MOD, FLOOR_DIV, REMAINDER, GCD, LCM)

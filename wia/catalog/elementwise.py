@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from ._cost import moves_only
-from ._forms import INPUT, SIGNED_ZEROS, UNARY_SAMPLES, binary, onnx, target_dtype, unary
+from ._forms import (
+    INPUT,
+    PAIR_SAMPLES,
+    PAIRS_OF_ENDS,
+    SIGNED_ZEROS,
+    UNARY_SAMPLES,
+    binary,
+    onnx,
+    target_dtype,
+    unary,
+)
 from ._model import (
     ANY,
     FLOATS,
@@ -152,6 +162,7 @@ DIV = binary(
         "Integers are rounded toward zero. Dividing an integer by 0 gives 0, and the least integer "
         "by -1 gives itself; floats follow IEEE 754.",
     ),
+    samples=(*PAIR_SAMPLES, PAIRS_OF_ENDS),
     source="ONNX node tests div*; division by 0 and of the least integer by hand",
 )
 
