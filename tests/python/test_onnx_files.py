@@ -109,6 +109,65 @@ def test_shapes_that_are_too_large_take_no_memory(sizes: list[int]) -> None:
         wia.onnx.load(m, device="reference").run()
 
 
+@pytest.mark.parametrize("given", [[], [1, 2]])
+@pytest.mark.parametrize(
+    ("op", "names"),
+    [
+        ("STFT", ["x", "n", "", "frame_length"]),
+        ("STFT", ["x", "frame_step", "", "n"]),
+        ("DFT", ["x", "n"]),
+        ("CumSum", ["v", "n"]),
+        ("Trilu", ["m", "n"]),
+    ],
+)
+def test_lists_where_an_integer_belongs(op: str, names: list[str], given: list[int]) -> None:
+    """Guard: Call.integer; without it an empty list is an IndexError, or taken for the default."""
+    values: dict[str, Any] = {"n": np.array(given, np.int64)}
+    values |= {"frame_length": np.array(4), "frame_step": np.array(2)}
+    values |= {"x": np.ones((1, 9, 1), np.float32), "m": np.ones((2, 2), np.float32)}
+    values["v"] = values["m"]
+    m = model([node(op, names, "y")], {}, ["y"], {n: values[n] for n in names if n})
+    with pytest.raises(wia.onnx.ModelError, match="expected one integer"):
+        wia.onnx.load(m, device="reference").run()
+
+
+def test_a_loop_whose_condition_is_empty() -> None:
+    """Guard: the size in Call.number; without it an IndexError."""
+    graph = helper.make_graph(
+        [node("Less", ["c", "c"], "again"), node("Identity", ["c"], "d")],
+        "body",
+        [
+            helper.make_tensor_value_info("turn", TensorProto.INT64, []),
+            helper.make_tensor_value_info("going", TensorProto.BOOL, []),
+            helper.make_empty_tensor_value_info("c"),
+        ],
+        [helper.make_empty_tensor_value_info(name) for name in ("again", "d")],
+    )
+    loop = node("Loop", ["", "", "x"], "y", body=graph)
+    m = model([loop], {"x": [None]}, ["y"])
+    with (
+        wia.onnx.load(m, device="reference") as session,
+        pytest.raises(wia.onnx.ModelError, match="0 elements; expected one"),
+    ):
+        session.run([np.empty(0, np.float32)])
+
+
+def test_scan_with_lengths_of_other_batches() -> None:
+    """Guard: the count of sequence_lens in flow.py; without it an IndexError."""
+    info = helper.make_tensor_value_info
+    body = helper.make_graph(
+        [node("Add", ["s", "i"], "t"), node("Identity", ["t"], "o")],
+        "body",
+        [info(name, TensorProto.FLOAT, [1]) for name in "si"],
+        [info(name, TensorProto.FLOAT, [1]) for name in "to"],
+    )
+    scan = node("Scan", ["n", "s0", "x"], "t0", "y", body=body, num_scan_inputs=1)
+    constants = {"n": np.array([2]), "s0": np.zeros((2, 1), np.float32)}
+    m = model([scan], {"x": [2, 3, 1]}, ["y"], constants, opset=8)
+    with pytest.raises(wia.onnx.ModelError, match="1 sequence_lens are given for 2 batches"):
+        wia.onnx.load(m, device="reference").run([np.ones((2, 3, 1), np.float32)])
+
+
 def test_functions_that_call_themselves_are_refused() -> None:
     opsets = [helper.make_opsetid("", 21), helper.make_opsetid("f", 1)]
     call = helper.make_node("F", ["x"], ["y"], domain="f")

@@ -90,7 +90,9 @@ class Call:
         return self._runtime.placer.read(tensor)
 
     def number(self, tensor: Tensor) -> int:
-        """The first element of a tensor of integers or bool."""
+        """The only element of a tensor of integers or bool."""
+        if tensor.size != 1:
+            raise ModelError(f"a tensor has {tensor.size} elements; expected one")
         return int(self.read(tensor).reshape(-1)[0])
 
     def item(self, index: int) -> Any:
@@ -113,6 +115,16 @@ class Call:
             return tuple(int(item) for item in elements)
         except (ValueError, OverflowError):  # NaN and infinity
             raise ModelError(f"input {index} has {elements.tolist()}; expected integers") from None
+
+    def integer(self, index: int, default: int | None = None) -> int:
+        """The only element of an input as an integer; the default where it is left out."""
+        elements = self.ints(index)
+        if elements is None and default is not None:
+            return default
+        if elements is None or len(elements) != 1:
+            given = "not given" if elements is None else f"{list(elements[:10])}"
+            raise ModelError(f"input {index} is {given}; expected one integer")
+        return elements[0]
 
     # -- attributes -------------------------------------------------------------------------------
 

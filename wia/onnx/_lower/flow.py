@@ -191,6 +191,8 @@ def _batches(call: Call, body: Graph, count: int) -> Result:
     batches = shape_of(inputs[0])[:1] if inputs else ()
     if batches in ((), (0,)):
         raise ModelError("there is no batch to scan")
+    if lengths is not None and len(lengths) != batches[0]:
+        raise ModelError(f"{len(lengths)} sequence_lens are given for {batches[0]} batches")
     for batch in range(batches[0]):
         own = [_slice(call, value, 0, batch) for value in states]
         cut = [_slice(call, value, 0, batch) for value in sources]

@@ -114,7 +114,7 @@ def non_max_suppression(call: Call) -> Result:
         for name, i in (("iou_threshold", 3), ("score_threshold", 4))
         if call.get(i) is not None
     }
-    most = (call.ints(2) or (0,))[0]
+    most = call.integer(2, 0)
     boxes, count = call.ops(
         "non_max_suppression",
         call.tensor(0),

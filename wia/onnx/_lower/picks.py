@@ -176,7 +176,7 @@ def space(name: str) -> Lowering:
 
 def trilu(call: Call) -> Result:
     """Trilu."""
-    k = (call.ints(1) or (0,))[0]
+    k = call.integer(1, 0)
     return call.op("trilu", call.tensor(0), k=k, upper=call.attribute("upper", 1))
 
 
@@ -208,7 +208,7 @@ def cumulative(name: str) -> Lowering:
 
     def lower(call: Call) -> Result:
         flags: dict[str, Any] = {n: call.attribute(n, 0) for n in ("exclusive", "reverse")}
-        axis = (call.ints(1) or (0,))[0]
+        axis = call.integer(1, 0)
         return call.op(name, call.tensor(0), axis=axis, **flags)
 
     return lower

@@ -15,12 +15,12 @@ __all__ = ["bit_cast", "dft", "mel_weight_matrix", "stft", "window"]
 def dft(call: Call) -> Result:
     """DFT; before opset 20 the axis was an attribute."""
     x = call.tensor(0)
-    axis = call.attribute("axis", 1) if call.version < 20 else (call.ints(2) or (-2,))[0]
+    axis = call.attribute("axis", 1) if call.version < 20 else call.integer(2, -2)
     return call.op(
         "dft",
         x,
         axis=axis,
-        length=(call.ints(1) or (0,))[0],
+        length=call.integer(1, 0),
         inverse=call.attribute("inverse", 0),
         onesided=call.attribute("onesided", 0),
     )
@@ -28,21 +28,17 @@ def dft(call: Call) -> Result:
 
 def stft(call: Call) -> Result:
     """STFT."""
-    step, length = call.ints(1), call.ints(3)
-    if step is None:
-        raise ModelError("frame_step is not given")
     window = call.get(2)
     if window is not None and window.ndim != 1:
         raise ModelError(f"the window has {window.ndim} dimensions; expected 1")
-    if length is None and window is None:
+    if call.value(3) is None and window is None:
         raise ModelError("neither window nor frame_length is given")
-    size = length[0] if length else window.shape[0] if window is not None else 0
     return call.op(
         "stft",
         call.tensor(0),
         window,
-        frame_step=step[0],
-        frame_length=size,
+        frame_step=call.integer(1),
+        frame_length=call.integer(3, window.size if window is not None else 0),
         onesided=call.attribute("onesided", 1),
     )
 
@@ -67,7 +63,7 @@ def mel_weight_matrix(call: Call) -> Result:
     """MelWeightMatrix."""
     import numpy as np
 
-    bins, length, rate = ((call.ints(i) or (0,))[0] for i in range(3))
+    bins, length, rate = (call.integer(i) for i in range(3))
     lower, upper = (float(call.item(i)) for i in (3, 4))
     return call.op(
         "mel_weight_matrix",
