@@ -182,7 +182,11 @@ static void stop_at_exit(void) {
   pthread_mutex_lock(&wia__queues_mutex);
   wia__process_ending = true;
   pthread_mutex_unlock(&wia__queues_mutex);
-  wia__stop_streams(EXIT_TIMEOUT_S * INT64_C(1000000000), "the process is ending");
+  if (wia__stop_streams(EXIT_TIMEOUT_S * INT64_C(1000000000), "the process is ending"))
+    wia__log(
+        WIA__LOG_STREAM, WIA_LOG_WARNING, NULL,
+        "the process is ending, and after %d s work that had begun still runs: it is left behind",
+        EXIT_TIMEOUT_S);
 }
 static void register_exit(void) { atexit(stop_at_exit); }
 

@@ -17,6 +17,7 @@
 #define TEST_CORE_DRIVER_H
 
 #include <pthread.h>
+#include <time.h>
 
 #include "check.h"
 #include "wia_driver.h"
@@ -35,6 +36,20 @@ enum {
   CORE_LEAST_PRIORITY = 3,    /* of the streams of the last two */
   CORE_KERNEL_WAITS = 1 << 30 /* in kernel_flags: the kernel of these is none for their streams */
 };
+
+static inline int64_t now_ns(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
+}
+
+/* A thread that a busy machine holds up isn't where a test wants it when it goes on: what says so, by
+ * giving false, is tried again, with more time to pause each time. */
+static inline void core_retry(bool (*test)(uint32_t argument, uint32_t pause_us),
+                              uint32_t argument) {
+  uint32_t pause_us = 20000;
+  while (!test(argument, pause_us) && CHECK(pause_us < 10000000)) pause_us *= 2;
+}
 
 typedef struct core_state_t {
   /* set by tests: at prepare */

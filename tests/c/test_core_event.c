@@ -44,6 +44,7 @@ static void test_states(void) {
   CHECK(state_of(start) == WIA_EVENT_NONE);
   CHECK_STATUS(wia_get_elapsed_time(start, stop, &elapsed), WIA_STATUS_FAILED_PRECONDITION);
   CHECK_MESSAGE("never recorded");
+  const int64_t begin_ns = now_ns();
   CHECK_STATUS(wia_record_event(start, stream), WIA_STATUS_OK);
   CHECK_STATUS(wia_wait_event(start, WIA_TIMEOUT_INFINITE), WIA_STATUS_OK);
   CHECK(state_of(start) == WIA_EVENT_DONE);
@@ -57,7 +58,7 @@ static void test_states(void) {
   core_open_gate();
   CHECK_STATUS(wia_wait_event(stop, WIA_TIMEOUT_INFINITE), WIA_STATUS_OK);
   CHECK_STATUS(wia_get_elapsed_time(start, stop, &elapsed), WIA_STATUS_OK);
-  CHECK(elapsed >= 30 * MS && elapsed < 20000 * INT64_C(1000000));
+  CHECK(elapsed >= 30 * MS && elapsed <= now_ns() - begin_ns);
   int64_t back = 0, none = 77;
   CHECK_STATUS(wia_get_elapsed_time(stop, start, &back), WIA_STATUS_OK);
   CHECK(back == -elapsed);
@@ -240,7 +241,7 @@ static void *wait_in_thread(void *argument) {
 }
 
 /* All who wait already are woken: by a failure, and by the end of an event that is never recorded. */
-static void test_waiters(bool destroyed) {
+static bool test_waiters(uint32_t destroyed, uint32_t pause_us) {
   enum { COUNT = 4 };
   wia_stream_t *stream = make_stream(), *waiting = make_stream();
   wia_event_t *event = make_event();
@@ -253,7 +254,7 @@ static void test_waiters(bool destroyed) {
     CHECK(pthread_create(&threads[i], NULL, wait_in_thread, &waiters[i]) == 0);
     while (!atomic_load(&waiters[i].started)) usleep(100);
   }
-  usleep(20000);
+  usleep(pause_us);
   if (destroyed) {
     CHECK_STATUS(wia_destroy_event(event), WIA_STATUS_OK);
   } else {
@@ -262,15 +263,19 @@ static void test_waiters(bool destroyed) {
     CHECK_STATUS(wia_record_event(event, stream), WIA_STATUS_OK);
   }
   const wia_status_t expected = destroyed ? WIA_STATUS_CANCELLED : WIA_STATUS_DATA_LOSS;
+  bool waited = true;
   for (uint32_t i = 0; i < COUNT; i++) {
     CHECK(pthread_join(threads[i], NULL) == 0);
-    CHECK(waiters[i].status == expected);
+    const bool late = destroyed && waiters[i].status == WIA_STATUS_INVALID_HANDLE;
+    CHECK(waiters[i].status == expected || late);
+    waited = waited && !late;
   }
   CHECK_STATUS(finish(waiting), expected);
   set_failing(false);
   core_destroy(a);
   end(stream, destroyed ? NULL : event);
   end(waiting, NULL);
+  return waited;
 }
 
 /* An event goes while its point is pending: who waits goes on waiting for the point. */
@@ -300,8 +305,8 @@ static void run_tests(void) {
   test_wait_before_record();
   test_cycle();
   test_failure_travels();
-  test_waiters(false);
-  test_waiters(true);
+  core_retry(test_waiters, false);
+  core_retry(test_waiters, true);
   test_destroy_recorded();
 }
 

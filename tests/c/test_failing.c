@@ -7,7 +7,7 @@
 #include "failing_each.h"
 #include "groups.h"
 
-enum { WAIT_MS = 2000 };
+enum { WAIT_MS = 5000 };
 
 static wia_context_t *other;
 

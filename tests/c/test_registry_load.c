@@ -1,7 +1,6 @@
 /* Loading native drivers: versions, tables, broken libraries, drivers that misbehave (scenarios 2,
  * 3, 4, 5 and 7). Beside each check: the guard without which it fails. */
 #include <errno.h>
-#include <time.h>
 
 #include "folder.h"
 #include "wia_driver.h"
@@ -243,7 +242,7 @@ static void test_libraries(void) {
 
 static void test_misbehaviour(void) {
   folder = make_folder();
-  setenv("WIA_DRIVER_TIMEOUT", "1", 1);
+  setenv("WIA_DRIVER_TIMEOUT", "5", 1); /* enough for the good ones on a busy machine */
   announce(folder, "refusing", LIBRARY("refusing"), "");
   announce(folder, "mumbling", LIBRARY("mumbling"), "");
   announce(folder, "hanging", LIBRARY("hanging"), "");
@@ -256,20 +255,18 @@ static void test_misbehaviour(void) {
   check_refused("mumbling", WIA_STATUS_INTERNAL, "returned UNKNOWN_STATUS (4711)", "");
   /* job.c: the deadline, and end_job as a clean-up. Without them this test hangs. */
   check_refused("hanging", WIA_STATUS_DEADLINE_EXCEEDED,
-                "did not register within 1 s and was given up; WIA_DRIVER_TIMEOUT", "");
+                "did not register within 5 s and was given up; WIA_DRIVER_TIMEOUT", "");
   check_refused("ending", WIA_STATUS_ABORTED, "ended its thread while it was loaded", "");
   check_loads("good");
   remove_folder(folder);
 }
 
 /* A driver that asks for itself while it is loaded gets an answer at once and no deadlock:
- * loader.c, is_loading_for. Without it the time-out of 30 s would have to pass. */
+ * loader.c, is_loading_for. Without it that answer is a time-out. */
 static void test_asking(void) {
   folder = make_folder();
   announce(folder, "asking", LIBRARY("asking"), "");
-  const time_t start = time(NULL);
   check_refused("asking", WIA_STATUS_FAILED_PRECONDITION, "returned FAILED_PRECONDITION (9)", "");
-  CHECK(time(NULL) - start < 20);
   remove_folder(folder);
 }
 
@@ -277,7 +274,7 @@ static void test_asking(void) {
  * report, and the last error of the thread is left alone. */
 static void test_all_together(void) {
   folder = make_folder();
-  setenv("WIA_DRIVER_TIMEOUT", "1", 1);
+  setenv("WIA_DRIVER_TIMEOUT", "5", 1); /* enough for the good ones on a busy machine */
   const char *bad[] = {"ending", "entryless", "hanging", "major_two", "null_entry", "refusing"};
   enum { BAD_COUNT = sizeof bad / sizeof bad[0] };
   for (int i = 0; i < BAD_COUNT; ++i) {

@@ -72,7 +72,7 @@ static bool clean_up(void) {
   core_evict();
   /* first the wait for what the library gives back a little later */
   bool clean = CHECK(core_is_clean());
-  for (uint32_t i = 0; i < 2000 && calls_promised != calls_kept; i++) usleep(1000);
+  for (uint32_t i = 0; i < 5000 && calls_promised != calls_kept; i++) usleep(1000);
   clean &= CHECK(calls_promised == calls_kept);
   return clean;
 }

@@ -145,7 +145,7 @@ def test_a_signal_that_ends_the_process(run_python: RunPython) -> None:
 
 
 def test_a_kernel_that_never_ends(run_python: RunPython) -> None:
-    """The exit waits for it for a while, but not for ever."""
+    """The exit waits for it for a while, but not for ever, and says so."""
     code = SLOW.replace("time.sleep(0.02)", "threading.Event().wait()")
     ending = """
 ctx.relu(x, out=x, stream=stream)
@@ -155,7 +155,9 @@ from wia import _host, _stream
 _host._EXIT_TIMEOUT_NS = _stream._EXIT_TIMEOUT_NS = 500_000_000
 """
     result = run_python(code + ending, timeout=30)
-    assert (result.returncode, result.stderr) == (0, "")
+    assert result.returncode == 0
+    assert result.stderr.startswith("wia: warning: stream: the process is ending, and after 10 s")
+    assert result.stderr.count("\n") == 1
 
 
 def test_a_driver_that_is_collected(run_python: RunPython) -> None:
