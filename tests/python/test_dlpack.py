@@ -107,10 +107,11 @@ def test_what_is_no_array(reference: wia.Context) -> None:
 
     with pytest.raises(wia.InvalidArgumentError, match="unused"):
         reference.from_dlpack(Wrong())
-    Wrong.capsule = tensor.__dlpack__()
-    assert reference.from_dlpack(Wrong()).tolist() == [1.0]
-    with pytest.raises(wia.InvalidArgumentError, match="Each serves once"):
-        reference.from_dlpack(Wrong())
+    for version in (None, (1, 1)):
+        Wrong.capsule = tensor.__dlpack__(max_version=version)
+        assert reference.from_dlpack(Wrong()).tolist() == [1.0]
+        with pytest.raises(wia.InvalidArgumentError, match="Each serves once"):
+            reference.from_dlpack(Wrong())
 
 
 def test_old_and_new_capsules(reference: wia.Context) -> None:
