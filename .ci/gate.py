@@ -299,7 +299,8 @@ def trained_models() -> None:
 def beside_torch() -> None:
     """Run the tests that compare with PyTorch: values, gradients, and tensors in its memory."""
     run(sys.executable, "-c", "import torch")  # without it they would be skipped
-    tests = ["python/test_gradients_torch.py", "python/test_interop.py"]
+    names = ("test_gradients_torch", "test_interop", "test_values_torch")
+    tests = [f"python/{name}.py" for name in names]
     run(BIN / "pytest", "-q", "-k", "torch", *tests, cwd=ROOT / "tests")
 
 

@@ -244,7 +244,9 @@ GRID_SAMPLE = moving(
     notes=(
         "A place p in a line of n pixels is at ((p + 1) n - 1) / 2, with align_corners at "
         "(p + 1) (n - 1) / 2. NaN is the place -1.",
-        "The mode nearest rounds halves to even; cubic is that of Keys, 1981, with -0.75. An "
+        "The mode nearest rounds halves to even; cubic is that of Keys, 1981, with -0.75. With "
+        "the padding border a place outside is moved to the border in every mode, as ONNX has it; "
+        "PyTorch moves the neighbours of a cubic. An "
         "element whose weight is 0 isn't looked at.",
     ),
     standard=Standard(name="GridSample", opset=22, note="up to volumes"),
