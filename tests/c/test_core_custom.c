@@ -44,11 +44,31 @@ static void run_group(wia_context_t *context, wia_op_t op, wia_tensor_t x, wia_t
   CHECK_STATUS(wia_destroy_plan(plan), WIA_STATUS_OK);
 }
 
+/* Captured from a stream, and launched with two values of its scalar. */
+static void run_graph(wia_stream_t *stream, wia_context_t *context, wia_op_t op, wia_tensor_t x,
+                      wia_tensor_t y) {
+  wia_graph_t *graph = NULL;
+  wia_executable_t *executable = NULL;
+  const wia_scalar_t five = {.f64 = 5}, seven = {.f64 = 7};
+  CHECK_STATUS(wia_begin_capture(stream, NULL), WIA_STATUS_OK);
+  CHECK_STATUS(wia_execute(context, op, &x, 1, &y, 1, gain_of(&five.f64), 1, stream),
+               WIA_STATUS_OK);
+  CHECK_STATUS(wia_end_capture(stream, &graph), WIA_STATUS_OK);
+  CHECK_STATUS(wia_instantiate_graph(graph, NULL, &executable), WIA_STATUS_OK);
+  CHECK_STATUS(wia_launch_graph(executable, NULL), WIA_STATUS_OK);
+  CHECK(core_has(y, 5, 5));
+  CHECK_STATUS(wia_update_graph_scalar(executable, 0, "gain", &seven), WIA_STATUS_OK);
+  CHECK_STATUS(wia_launch_graph(executable, stream), WIA_STATUS_OK);
+  CHECK_STATUS(wia_synchronize_stream(stream, WIA_TIMEOUT_INFINITE), WIA_STATUS_OK);
+  CHECK(core_has(y, 7, 7));
+  CHECK_STATUS(wia_destroy_executable(executable), WIA_STATUS_OK);
+  CHECK_STATUS(wia_destroy_graph(graph), WIA_STATUS_OK);
+}
+
 static void run_everywhere(uint32_t device, wia_op_t op) {
   wia_context_t *context = core_context(device);
   const wia_tensor_t x = core_tensor(context, 5, 1), y = core_tensor(context, 5, 0);
   const double three = 3;
-  printf("%s\n", core_name(device));
   CHECK_STATUS(wia_execute(context, op, &x, 1, &y, 1, gain_of(&three), 1, NULL), WIA_STATUS_OK);
   CHECK(core_has(y, 3, 3));
   wia_stream_t *stream = NULL;
@@ -60,10 +80,10 @@ static void run_everywhere(uint32_t device, wia_op_t op) {
   CHECK_STATUS(wia_execute(context, op, &x, 1, &y, 1, gain_of(&three), 1, stream), WIA_STATUS_OK);
   CHECK_STATUS(wia_synchronize_stream(stream, WIA_TIMEOUT_INFINITE), WIA_STATUS_OK);
   CHECK(core_has(y, 3, 3));
+  run_graph(stream, context, op, x, y);
   CHECK_STATUS(wia_destroy_stream(stream), WIA_STATUS_OK);
-  const int64_t adds = 1;
   const wia_attribute_t mode = {
-      .name = "mode", .data = &adds, .type = WIA_ATTRIBUTE_INT64, .count = 1, .scalar = -1};
+      .name = "mode", .data = &(int64_t){1}, .type = WIA_ATTRIBUTE_INT64, .count = 1, .scalar = -1};
   wia_plan_t *plan = NULL;
   CHECK_STATUS(wia_create_operation_plan(context, op, &x, 1, &y, 1, &mode, 1, &plan),
                WIA_STATUS_OK);

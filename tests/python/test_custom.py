@@ -112,6 +112,29 @@ def test_in_groups_and_in_place(name: str) -> None:
         assert starts.tolist() == [0, 1]
 
 
+@pytest.mark.parametrize("name", EVERYWHERE)
+def test_in_streams_plans_and_graphs(name: str) -> None:
+    values = np.array([[1.0, 2.0]], np.float32)
+    once, twice = (gelu_tanh.function(values, scale=scale) for scale in (1.0, 2.0))
+    with wia.Context(name) as ctx, ctx.stream() as stream:
+        x, y, z = ctx.tensor(values), ctx.zeros(values.shape), ctx.zeros(values.shape)
+        made = gelu_tanh(x, scale=2.0, stream=stream)
+        np.testing.assert_allclose(made.numpy(), twice, rtol=1e-6)
+        with ctx.plan("test::gelu_tanh", [x], [y]) as plan:
+            plan(x, y, stream=stream)
+            np.testing.assert_allclose(y.numpy(), once, rtol=1e-6)
+        with stream.capture() as graph:
+            gelu_tanh(x, out=z, stream=stream)
+        assert z.tolist() == [[0.0, 0.0]]
+        assert graph.nodes()[0].name == "test::gelu_tanh"
+        with graph, graph.instantiate() as executable:
+            executable.launch()
+            np.testing.assert_allclose(z.numpy(), once, rtol=1e-6)
+            executable.set_scalars(0, scale=2.0)
+            executable.launch(stream)
+            np.testing.assert_allclose(z.numpy(), twice, rtol=1e-6)
+
+
 def test_it_is_one_more_operation(reference: wia.Context) -> None:
     assert gelu_tanh.__doc__ == "The tanh form of gelu, times scale."
     assert gelu_tanh.number >= 0x10000
