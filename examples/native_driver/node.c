@@ -20,8 +20,9 @@ wia_status_t sample_read_part(const wia_request_t *request, uint32_t index, samp
   const wia_group_t *group = request->group;
   const wia_node_t *node = group->nodes[index];
   if (node->input_count > SAMPLE_MAX_INPUTS || node->output_count != 1)
-    return sample_fail(out_error, WIA_STATUS_UNIMPLEMENTED, "%s with %u inputs and %u outputs",
-                       node->op_name, node->input_count, node->output_count);
+    return sample_fail(out_error, WIA_STATUS_UNIMPLEMENTED,
+                       "there is no kernel for %s with %u inputs and %u outputs", node->op_name,
+                       node->input_count, node->output_count);
   *out_node = (sample_node_t){.op_name = node->op_name,
                               .input_count = node->input_count,
                               .output = group->values[node->outputs[0]]->layout,

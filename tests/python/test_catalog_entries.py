@@ -17,10 +17,12 @@ from wia.catalog import OPERATIONS, Operation, allowed_error, evaluate
 
 
 def test_numbers_and_names() -> None:
-    """Numbers and names are given once, in order, and names are those of the C side."""
+    """Numbers and names are given once, in order, and names are those of the C side; at least 200
+    operations beside gradients."""
     numbers = [operation.number for operation in OPERATIONS]
     assert numbers == sorted(set(numbers))
     assert 1 <= numbers[0] <= numbers[-1] < 1 << 16
+    assert len([name for name in IDS if not name.endswith("_gradient")]) >= 200
     assert len(set(IDS)) == len(IDS)
     assert all(re.fullmatch("[a-z][a-z0-9_]*", name) for name in IDS)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -252,6 +253,16 @@ def test_unknown_device(program: Program) -> None:
     assert result.returncode == 1
     assert "referense" in result.stderr
     assert "reference" in result.stderr.replace("referense", ""), "no near name in the message"
+
+
+@pytest.mark.parametrize("on", ["null:0", "sample:0"])
+def test_training_says_what_a_device_lacks(on: str) -> None:
+    """The operation that is missing, its device, and where to look."""
+    pytest.importorskip("sklearn")
+    result = run([sys.executable, str(DIGITS / "train.py")], "--device", on, "--epochs", "1")
+    assert result.returncode == 1
+    assert re.search(rf"\w+ on {on} \(float32\): .*no kernel for \w+", result.stderr), result
+    assert "`wia ops` shows" in result.stderr
 
 
 def test_wrong_options(program: Program) -> None:

@@ -125,7 +125,7 @@ def test_pages_of_operations_say_what_drivers_have(pages: dict[str, str]) -> Non
         assert set(row["support"]["null"]) == null.supports(row["name"])
         assert row["support"]["reference"] == row["dtypes"]
         page = pages[f"operations/{row['name']}.rst"]
-        for title in ("Operands", "Numbers", "Gradient", "Example", "Drivers"):
+        for title in ("Operands", "Errors", "Numbers", "Gradient", "Example", "Drivers"):
             assert f"\n{title}\n{'-' * len(title)}\n" in page, (row["name"], title)
         reasons = [why for (name, _), why in CONSTANT.items() if name == row["name"]]
         reasons += [why_not(BY_NAME[row["name"]]), LACKING.get(row["name"], "")]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ._numeric import widen
-from ._products import product
+from ._numeric import narrow, widen
+from ._products import finished_product, product
 
 SCORES, CAPPED, MASKED, SHARES = range(4)
 """What the fourth output shows."""
@@ -22,10 +22,6 @@ def join_heads(np: Any, array: Any) -> Any:
     """[b, h, s, d] as [b, s, h * d]."""
     batch, heads, length, width = array.shape
     return np.ascontiguousarray(array.swapaxes(1, 2)).reshape(batch, length, heads * width)
-
-
-def _matrices(np: Any, a: Any, b: Any) -> Any:
-    return product(np, np.ascontiguousarray(a), np.ascontiguousarray(b))
 
 
 def allowed(np: Any, shape: Any, start: Any, causal: bool, left: int = -1, right: int = -1) -> Any:
@@ -69,16 +65,19 @@ def attend(
     keys: Any,
     values: Any,
     *,
+    dtype: Any,
     bias: Any,
     scale: float,
     softcap: float = 0.0,
 ) -> tuple[Any, tuple[Any, ...]]:
-    """Attention of wide [b, h, s, d] operands: the result, and what each step gives."""
+    """Attention of wide [b, h, s, d] operands: the result, rounded, and what each step gives."""
     repeats = queries.shape[1] // max(1, keys.shape[1])
     keys, values = (np.repeat(item, repeats, axis=1) for item in (keys, values))
     factor = scale or 1.0 / math.sqrt(max(1, queries.shape[-1]))
-    scores = _matrices(np, queries, keys.swapaxes(-1, -2)) * factor
+    turned = np.ascontiguousarray(keys.swapaxes(-1, -2))
+    scores = product(np, np.ascontiguousarray(queries), turned) * factor
     capped = np.tanh(scores / softcap) * softcap if softcap > 0 else scores
     bias = np.broadcast_to(bias, np.broadcast_shapes(bias.shape, capped.shape))
     shares = shares_of(np, capped, bias)
-    return _matrices(np, shares, values), (scores, capped, capped + bias, shares)
+    result = finished_product(np, shares, values, dtype, lambda sums: narrow(np, sums, dtype))
+    return result, (scores, capped, capped + bias, shares)

@@ -61,8 +61,8 @@ def attention(
     if mask is not None:
         bias = bias + bias_of(np, mask, size[1])
     wide = [widen(np, item) for item in (queries, keys, values)]
-    result, steps = attend(np, *wide, bias=bias, scale=given["scale"], softcap=given["softcap"])
-    result = narrow(np, result, queries.dtype)
+    scalars = {"scale": given["scale"], "softcap": given["softcap"]}
+    result, steps = attend(np, *wide, dtype=queries.dtype, bias=bias, **scalars)
     shown = narrow(np, steps[given["shown"]], queries.dtype)
     return (
         join_heads(np, result) if flat else result,
@@ -86,8 +86,9 @@ def multi_head_attention(
     parts = [split_heads(widen(np, item), num_heads) for item in (queries, keys, values)]
     size = (queries.shape[1], keys.shape[1])
     open_ = allowed(np, size, 0, attention_pattern == _CAUSAL)
-    result, _steps = attend(np, *parts, bias=np.where(open_, 0.0, -np.inf), scale=0.0)
-    return narrow(np, join_heads(np, result), queries.dtype)
+    bias = np.where(open_, 0.0, -np.inf)
+    result, _steps = attend(np, *parts, dtype=queries.dtype, bias=bias, scale=0.0)
+    return join_heads(np, result)
 
 
 def _error(np: Any, operands: Any, steps: Any, scale: float) -> Any:
@@ -142,7 +143,8 @@ def _shown_magnitude(
 def _multi_magnitude(np: Any, queries: Any, keys: Any, values: Any, **given: Any) -> Any:
     parts = [split_heads(item, given["num_heads"]) for item in (queries, keys, values)]
     open_ = allowed(np, (queries.shape[1], keys.shape[1]), 0, given["attention_pattern"] == _CAUSAL)
-    _, steps = attend(np, *parts, bias=np.where(open_, 0.0, -np.inf), scale=0.0)
+    bias = np.where(open_, 0.0, -np.inf)
+    _, steps = attend(np, *parts, dtype=queries.dtype, bias=bias, scale=0.0)
     return join_heads(np, _error(np, parts, steps, 0.0))
 
 
