@@ -60,11 +60,11 @@ def run(*command: str | Path) -> str:
         cwd=BUILD if BUILD.is_dir() else ROOT,
         text=True,
         stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
+        stderr=subprocess.PIPE,  # gcov has warnings there, amid its reports
         check=False,
     )
     if result.returncode:
-        print(result.stdout)
+        print(result.stdout, result.stderr)
         sys.exit(f"{command[0]} failed")
     return result.stdout
 
