@@ -110,6 +110,9 @@ bool core_is_clean(void);
 
 /* float32 tensors: of count elements first, first + 1, ...; of a shape, not set. */
 wia_tensor_t core_tensor(wia_context_t *context, int64_t count, float first);
+void *core_allocate(uint64_t size, uint32_t device);
+char *core_at(void *memory, int64_t offset); /* also behind its end */
+void core_extend(uint32_t device, const char *extension_id, const char *version);
 wia_tensor_t core_empty(wia_context_t *context, uint32_t rank, const int64_t *shape);
 /* The elements of a tensor are first, first + step, ... */
 bool core_has(wia_tensor_t tensor, float first, float step);

@@ -17,6 +17,25 @@ wia_tensor_t core_tensor(wia_context_t *context, int64_t count, float first) {
   return tensor;
 }
 
+void *core_allocate(uint64_t size, uint32_t device) {
+  void *memory = NULL;
+  CHECK_STATUS(wia_malloc(&memory, size, core_id(device)), WIA_STATUS_OK);
+  return memory;
+}
+
+char *core_at(void *memory, int64_t offset) {
+  return (char *)(uintptr_t)((uint64_t)(uintptr_t)memory + (uint64_t)offset);
+}
+
+void core_extend(uint32_t device, const char *extension_id, const char *version) {
+  wia_context_t *context = core_context(device);
+  wia_device_extension_t extension = WIA_DEVICE_EXTENSION_INIT;
+  extension.extension_id = extension_id;
+  extension.version = version;
+  CHECK_STATUS(wia_register_device_extension(context, &extension), WIA_STATUS_OK);
+  CHECK_STATUS(wia_destroy_context(context), WIA_STATUS_OK);
+}
+
 bool core_has(wia_tensor_t tensor, float first, float step) {
   wia_tensor_info_t info = WIA_TENSOR_INFO_INIT;
   if (!CHECK_STATUS(wia_get_tensor_info(tensor, &info), WIA_STATUS_OK)) return false;

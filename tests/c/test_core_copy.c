@@ -6,16 +6,6 @@ enum { DEVICES = sizeof ALL / sizeof ALL[0], SIZE = 256 };
 
 static unsigned char numbers[SIZE]; /* 1, 2, 3 ... */
 
-static void *allocate(uint64_t size, uint32_t device) {
-  void *memory = NULL;
-  CHECK_STATUS(wia_malloc(&memory, size, core_id(device)), WIA_STATUS_OK);
-  return memory;
-}
-
-static char *at(void *memory, int64_t offset) {
-  return (char *)(uintptr_t)((uint64_t)(uintptr_t)memory + (uint64_t)offset);
-}
-
 static wia_stream_t *make_stream(uint32_t device) {
   wia_context_t *context = core_context(device);
   wia_stream_t *stream = NULL;
@@ -48,7 +38,7 @@ static void set(void *memory, unsigned char value) {
 /* -- ranges -------------------------------------------------------------------------------------- */
 
 static void test_ranges(uint32_t device, bool streamed) {
-  void *a = allocate(SIZE, device), *b = allocate(SIZE, device);
+  void *a = core_allocate(SIZE, device), *b = core_allocate(SIZE, device);
   wia_stream_t *stream = streamed ? make_stream(device) : NULL;
   unsigned char host[SIZE];
   const uint64_t spans[][2] = {{0, SIZE}, {0, 1}, {SIZE - 1, 1}, {7, 3}, {1, SIZE - 1}, {33, 100}};
@@ -57,14 +47,14 @@ static void test_ranges(uint32_t device, bool streamed) {
     set(a, 0xcc);
     set(b, 0xbb);
     memset(host, 0xaa, sizeof host);
-    CHECK_STATUS(wia_copy_host_to_device(at(a, (int64_t)offset), numbers, size, stream),
+    CHECK_STATUS(wia_copy_host_to_device(core_at(a, (int64_t)offset), numbers, size, stream),
                  WIA_STATUS_OK);
     CHECK(holds(a, 0xcc, offset, size));
-    CHECK_STATUS(wia_copy_device_to_device(at(b, (int64_t)(SIZE - offset - size)),
-                                           at(a, (int64_t)offset), size, stream),
+    CHECK_STATUS(wia_copy_device_to_device(core_at(b, (int64_t)(SIZE - offset - size)),
+                                           core_at(a, (int64_t)offset), size, stream),
                  WIA_STATUS_OK);
     CHECK(holds(b, 0xbb, SIZE - offset - size, size));
-    CHECK_STATUS(wia_copy_device_to_host(host + offset, at(a, (int64_t)offset), size, stream),
+    CHECK_STATUS(wia_copy_device_to_host(host + offset, core_at(a, (int64_t)offset), size, stream),
                  WIA_STATUS_OK);
     if (stream) CHECK_STATUS(wia_synchronize_stream(stream, WIA_TIMEOUT_INFINITE), WIA_STATUS_OK);
     for (uint64_t j = 0; j < SIZE; j++)
@@ -81,7 +71,7 @@ static void test_ranges(uint32_t device, bool streamed) {
   set(a, 0xcc);
   set(b, 0xbb);
   for (uint32_t i = 0; i < sizeof outside / sizeof outside[0]; i++) {
-    char *bad = at(a, outside[i].offset);
+    char *bad = core_at(a, outside[i].offset);
     const uint64_t size = outside[i].size;
     const wia_status_t expected = WIA_STATUS_INVALID_ARGUMENT;
     CHECK_STATUS(wia_copy_host_to_device(bad, numbers, size, stream), expected);
@@ -102,16 +92,16 @@ static void test_ranges(uint32_t device, bool streamed) {
 }
 
 static void test_overlap(uint32_t device) {
-  void *a = allocate(SIZE, device);
+  void *a = core_allocate(SIZE, device);
   const wia_status_t bad = WIA_STATUS_INVALID_ARGUMENT;
   CHECK_STATUS(wia_copy_host_to_device(a, numbers, SIZE, NULL), WIA_STATUS_OK);
   CHECK_STATUS(wia_copy_device_to_device(a, a, 1, NULL), bad);
-  CHECK_STATUS(wia_copy_device_to_device(at(a, 99), a, 100, NULL), bad);
+  CHECK_STATUS(wia_copy_device_to_device(core_at(a, 99), a, 100, NULL), bad);
   CHECK_MESSAGE("overlap");
-  CHECK_STATUS(wia_copy_device_to_device(a, at(a, 99), 100, NULL), bad);
-  CHECK_STATUS(wia_copy_device_to_device(a, at(a, 1), SIZE - 1, NULL), bad);
+  CHECK_STATUS(wia_copy_device_to_device(a, core_at(a, 99), 100, NULL), bad);
+  CHECK_STATUS(wia_copy_device_to_device(a, core_at(a, 1), SIZE - 1, NULL), bad);
   CHECK(holds(a, 0, 0, SIZE));
-  CHECK_STATUS(wia_copy_device_to_device(at(a, 128), a, 128, NULL), WIA_STATUS_OK);
+  CHECK_STATUS(wia_copy_device_to_device(core_at(a, 128), a, 128, NULL), WIA_STATUS_OK);
   CHECK(core.faults == 0);
   CHECK_STATUS(wia_free(a), WIA_STATUS_OK);
 }
@@ -119,7 +109,7 @@ static void test_overlap(uint32_t device) {
 /* The host's side is memory of a device: refused where the host can't read it, and where it is the other
  * side too. */
 static void test_host_side(uint32_t device) {
-  void *a = allocate(SIZE, device), *b = allocate(SIZE, device);
+  void *a = core_allocate(SIZE, device), *b = core_allocate(SIZE, device);
   wia_context_t *context = core_context(device);
   const bool readable = device != CORE_OPAQUE && device != CORE_SPLIT;
   const wia_status_t bad = WIA_STATUS_INVALID_ARGUMENT;
@@ -131,13 +121,13 @@ static void test_host_side(uint32_t device) {
   const wia_status_t expected = readable ? WIA_STATUS_OK : bad;
   CHECK_STATUS(wia_copy_host_to_device(a, b, 16, NULL), expected);
   CHECK_STATUS(wia_copy_device_to_host(b, a, 16, NULL), expected);
-  CHECK_STATUS(wia_copy_host_to_device(a, at(b, 240), 16, NULL), expected);
+  CHECK_STATUS(wia_copy_host_to_device(a, core_at(b, 240), 16, NULL), expected);
   CHECK_STATUS(wia_write_tensor(tensor, b, 32, NULL), expected);
   CHECK_STATUS(wia_read_tensor(tensor, b, 32, NULL), expected);
   CHECK_STATUS(wia_copy_host_to_device(a, a, 16, NULL), bad);
-  CHECK_STATUS(wia_copy_device_to_host(at(a, 8), a, 16, NULL), bad);
+  CHECK_STATUS(wia_copy_device_to_host(core_at(a, 8), a, 16, NULL), bad);
   CHECK_STATUS(wia_read_tensor(tensor, a, 32, NULL), bad);
-  CHECK_STATUS(wia_write_tensor(tensor, at(a, 31), 32, NULL), bad);
+  CHECK_STATUS(wia_write_tensor(tensor, core_at(a, 31), 32, NULL), bad);
   core_destroy(tensor);
   CHECK_STATUS(wia_destroy_context(context), WIA_STATUS_OK);
   CHECK_STATUS(wia_free(a), WIA_STATUS_OK);
@@ -153,19 +143,20 @@ static void test_between_devices(void) {
   for (uint32_t i = 0; i < LARGE; i++) pattern[i] = (unsigned char)(i * 31 + i / 251);
   for (uint32_t i = 0; i < DEVICES; i++) {
     for (uint32_t j = 0; j < DEVICES; j++) {
-      void *from = allocate(LARGE + 3, ALL[i]), *to = allocate(LARGE + 5, ALL[j]);
-      CHECK_STATUS(wia_copy_host_to_device(at(from, 3), pattern, LARGE, NULL), WIA_STATUS_OK);
+      void *from = core_allocate(LARGE + 3, ALL[i]), *to = core_allocate(LARGE + 5, ALL[j]);
+      CHECK_STATUS(wia_copy_host_to_device(core_at(from, 3), pattern, LARGE, NULL), WIA_STATUS_OK);
       wia_stream_t *stream = (i + j) % 2 ? make_stream(ALL[i + j > 4 ? i : j]) : NULL;
-      CHECK_STATUS(wia_copy_device_to_device(at(to, 2), at(from, 3), LARGE, stream), WIA_STATUS_OK);
+      CHECK_STATUS(wia_copy_device_to_device(core_at(to, 2), core_at(from, 3), LARGE, stream),
+                   WIA_STATUS_OK);
       memset(back, 0, LARGE);
-      CHECK_STATUS(wia_copy_device_to_host(back, at(to, 2), LARGE, NULL), WIA_STATUS_OK);
+      CHECK_STATUS(wia_copy_device_to_host(back, core_at(to, 2), LARGE, NULL), WIA_STATUS_OK);
       CHECK(memcmp(back, pattern, LARGE) == 0);
       if (stream) end_stream(stream);
       CHECK_STATUS(wia_free(from), WIA_STATUS_OK);
       CHECK_STATUS(wia_free(to), WIA_STATUS_OK);
     }
   }
-  void *a = allocate(8, CORE_PLAIN), *b = allocate(8, CORE_OPAQUE);
+  void *a = core_allocate(8, CORE_PLAIN), *b = core_allocate(8, CORE_OPAQUE);
   wia_stream_t *stream = make_stream(CORE_OTHER);
   CHECK_STATUS(wia_copy_device_to_device(a, b, 8, stream), WIA_STATUS_INVALID_ARGUMENT);
   end_stream(stream);
@@ -199,7 +190,7 @@ static void test_direct(void) {
     CHECK_STATUS(wia_fill_memory(to, host, 16, 32, NULL), WIA_STATUS_OK);
     const uint32_t peer_copies = core.peer_copies, copies = core.copies;
     core.peer_status = cases[i].says;
-    CHECK_STATUS(wia_copy_device_to_device(to, at(from, 1), 31, NULL), cases[i].status);
+    CHECK_STATUS(wia_copy_device_to_device(to, core_at(from, 1), 31, NULL), cases[i].status);
     core.peer_status = WIA_STATUS_OK;
     CHECK(core.peer_copies - peer_copies == cases[i].peer_copies);
     CHECK(core.copies - copies == cases[i].copies);
@@ -219,11 +210,11 @@ static void test_direct(void) {
 
 static void test_fill(uint32_t device) {
   enum { LARGE = (1 << 20) + 48 };
-  void *a = allocate(SIZE, device);
+  void *a = core_allocate(SIZE, device);
   const wia_status_t bad = WIA_STATUS_INVALID_ARGUMENT;
   for (uint32_t size = 1; size <= 16; size *= 2) {
     set(a, 0xcc);
-    CHECK_STATUS(wia_fill_memory(at(a, 16), numbers, size, 64, NULL), WIA_STATUS_OK);
+    CHECK_STATUS(wia_fill_memory(core_at(a, 16), numbers, size, 64, NULL), WIA_STATUS_OK);
     unsigned char bytes[SIZE];
     CHECK_STATUS(wia_copy_device_to_host(bytes, a, SIZE, NULL), WIA_STATUS_OK);
     for (uint32_t i = 0; i < SIZE; i++)
@@ -237,7 +228,7 @@ static void test_fill(uint32_t device) {
   CHECK_STATUS(wia_fill_memory(NULL, numbers, 1, 0, NULL), WIA_STATUS_OK);
   CHECK_STATUS(wia_free(a), WIA_STATUS_OK);
 
-  void *large = allocate(LARGE, device);
+  void *large = core_allocate(LARGE, device);
   unsigned char *bytes = malloc(LARGE);
   if (!bytes) abort();
   wia_stream_t *stream = make_stream(device);
@@ -258,7 +249,7 @@ static void test_fill(uint32_t device) {
 
 /* What a driver's copy fails with comes through, at once and on a stream. */
 static void test_failing_copy(uint32_t device) {
-  void *a = allocate(SIZE, device), *b = allocate(SIZE, device);
+  void *a = core_allocate(SIZE, device), *b = core_allocate(SIZE, device);
   wia_stream_t *stream = make_stream(device);
   unsigned char host[SIZE];
   core.copy_status = WIA_STATUS_DATA_LOSS;

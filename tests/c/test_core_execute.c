@@ -12,12 +12,6 @@ static wia_tensor_t typed(wia_dtype_t dtype, uint32_t rank, const int64_t *shape
   return tensor;
 }
 
-static void *allocate(uint64_t size) {
-  void *memory = NULL;
-  CHECK_STATUS(wia_malloc(&memory, size, core_id(device)), WIA_STATUS_OK);
-  return memory;
-}
-
 /* -- counts, shapes, dtypes ---------------------------------------------------------------------- */
 
 static void test_mismatches(void) {
@@ -148,7 +142,7 @@ static void test_attributes(void) {
 /* -- raw views ----------------------------------------------------------------------------------- */
 
 static void test_views(void) {
-  void *memory = allocate(256);
+  void *memory = core_allocate(256, device);
   const uint64_t base = (uint64_t)(uintptr_t)memory;
   float host[64];
   for (uint32_t i = 0; i < 64; i++) host[i] = (float)i;
@@ -222,7 +216,8 @@ static void check_product(const product_t *p, wia_stream_t *stream) {
     b[i] = (float)(i * 5 % 13) - 6;
     c[i] = (float)(i % 3);
   }
-  void *da = allocate(sizeof a), *db = allocate(sizeof b), *dc = allocate(sizeof c);
+  void *da = core_allocate(sizeof a, device), *db = core_allocate(sizeof b, device),
+       *dc = core_allocate(sizeof c, device);
   CHECK_STATUS(wia_copy_host_to_device(da, a, sizeof a, NULL), good);
   CHECK_STATUS(wia_copy_host_to_device(db, b, sizeof b, NULL), good);
   CHECK_STATUS(wia_copy_host_to_device(dc, c, sizeof c, NULL), good);
@@ -275,7 +270,7 @@ static void test_products(void) {
 }
 
 static void test_bad_products(void) {
-  void *memory = allocate(1000);
+  void *memory = core_allocate(1000, device);
   char *c = (char *)(uintptr_t)((uint64_t)(uintptr_t)memory + 500);
   wia_matmul_dims_t base = WIA_MATMUL_DIMS_INIT;
   base.dtype = WIA_FLOAT32;

@@ -7,16 +7,6 @@ static const uint32_t ALL[] = {CORE_PLAIN,  CORE_OTHER, CORE_OPAQUE,
                                CORE_SERIAL, CORE_SPLIT, CORE_BARE};
 enum { DEVICES = sizeof ALL / sizeof ALL[0] };
 
-static void *allocate(uint64_t size, uint32_t device) {
-  void *memory = NULL;
-  CHECK_STATUS(wia_malloc(&memory, size, core_id(device)), WIA_STATUS_OK);
-  return memory;
-}
-
-static char *at(void *memory, int64_t offset) {
-  return (char *)(uintptr_t)((uint64_t)(uintptr_t)memory + (uint64_t)offset);
-}
-
 /* -- allocate ------------------------------------------------------------------------------------ */
 
 static void test_sizes(uint32_t device) {
@@ -32,7 +22,7 @@ static void test_sizes(uint32_t device) {
     CHECK_STATUS(wia_malloc(&memory, huge[i], id), WIA_STATUS_RESOURCE_EXHAUSTED);
     CHECK(memory == &memory);
   }
-  memory = allocate(1, device);
+  memory = core_allocate(1, device);
   CHECK_STATUS(wia_free(memory), WIA_STATUS_OK);
 }
 
@@ -42,7 +32,7 @@ static void test_exhaust_and_recover(uint32_t device) {
   const int32_t id = core_id(device);
   const wia_memory_info_t before = core_memory(device);
   core.memory_limit = COUNT * SIZE + SIZE / 2;
-  for (uint32_t i = 0; i < COUNT; i++) memory[i] = allocate(SIZE, device);
+  for (uint32_t i = 0; i < COUNT; i++) memory[i] = core_allocate(SIZE, device);
   CHECK_STATUS(wia_malloc(&more, SIZE, id), WIA_STATUS_RESOURCE_EXHAUSTED);
   CHECK(more == NULL);
   CHECK_MESSAGE("1000 bytes");
@@ -60,7 +50,7 @@ static void test_exhaust_and_recover(uint32_t device) {
   /* each time the place of one that was freed serves at once */
   for (uint32_t round = 0; round < 100; round++) {
     CHECK_STATUS(wia_free(memory[round % COUNT]), WIA_STATUS_OK);
-    memory[round % COUNT] = allocate(SIZE, device);
+    memory[round % COUNT] = core_allocate(SIZE, device);
   }
   for (uint32_t i = 0; i < COUNT; i++) CHECK_STATUS(wia_free(memory[i]), WIA_STATUS_OK);
   core.memory_limit = UINT64_MAX;
@@ -109,13 +99,13 @@ static void test_kinds_and_alignment(uint32_t device) {
 
 static void test_bad_frees(uint32_t device) {
   wia_context_t *context = core_context(device);
-  void *memory = allocate(100, device);
+  void *memory = core_allocate(100, device);
   char local = 0;
-  CHECK_STATUS(wia_free(at(memory, 1)), WIA_STATUS_INVALID_ARGUMENT);
+  CHECK_STATUS(wia_free(core_at(memory, 1)), WIA_STATUS_INVALID_ARGUMENT);
   CHECK_MESSAGE("1 bytes inside");
-  CHECK_STATUS(wia_free(at(memory, 99)), WIA_STATUS_INVALID_ARGUMENT);
-  CHECK_STATUS(wia_free(at(memory, 100)), WIA_STATUS_INVALID_ARGUMENT);
-  CHECK_STATUS(wia_free(at(memory, -1)), WIA_STATUS_INVALID_ARGUMENT);
+  CHECK_STATUS(wia_free(core_at(memory, 99)), WIA_STATUS_INVALID_ARGUMENT);
+  CHECK_STATUS(wia_free(core_at(memory, 100)), WIA_STATUS_INVALID_ARGUMENT);
+  CHECK_STATUS(wia_free(core_at(memory, -1)), WIA_STATUS_INVALID_ARGUMENT);
   CHECK_STATUS(wia_free(&local), WIA_STATUS_INVALID_ARGUMENT);
   CHECK_STATUS(wia_free((void *)UINTPTR_MAX), WIA_STATUS_INVALID_ARGUMENT);
   CHECK_STATUS(wia_free((void *)(uintptr_t)1), WIA_STATUS_INVALID_ARGUMENT);
@@ -138,19 +128,20 @@ static void test_bad_frees(uint32_t device) {
 static void test_query(uint32_t device) {
   enum { COUNT = 20 };
   void *memory[COUNT];
-  for (uint32_t i = 0; i < COUNT; i++) memory[i] = allocate(64 + i, device);
+  for (uint32_t i = 0; i < COUNT; i++) memory[i] = core_allocate(64 + i, device);
   for (uint32_t i = 0; i < COUNT; i++) {
     const uint64_t size = 64 + i, offsets[] = {0, 1, size / 2, size - 1};
     for (uint32_t j = 0; j < 4; j++) {
       wia_address_info_t info = WIA_ADDRESS_INFO_INIT;
-      CHECK_STATUS(wia_query_address(at(memory[i], (int64_t)offsets[j]), &info), WIA_STATUS_OK);
+      CHECK_STATUS(wia_query_address(core_at(memory[i], (int64_t)offsets[j]), &info),
+                   WIA_STATUS_OK);
       CHECK(info.base == (uint64_t)(uintptr_t)memory[i] && info.size == size);
       CHECK(info.offset == offsets[j] && info.device_id == core_id(device));
       CHECK(info.kind == WIA_MEMORY_DEVICE && info.pending == 0);
     }
     wia_address_info_t info = WIA_ADDRESS_INFO_INIT;
     info.size = 77;
-    const wia_status_t behind = wia_query_address(at(memory[i], (int64_t)size), &info);
+    const wia_status_t behind = wia_query_address(core_at(memory[i], (int64_t)size), &info);
     CHECK(behind == WIA_STATUS_NOT_FOUND ? info.size == 77 : info.offset == 0);
   }
   wia_address_info_t info = WIA_ADDRESS_INFO_INIT;
@@ -165,7 +156,7 @@ static void test_query(uint32_t device) {
 static void test_statistics(uint32_t device) {
   const wia_memory_info_t start = core_memory(device);
   CHECK(start.live_size == 0 && start.live_count == 0 && start.deferred_count == 0);
-  void *a = allocate(1 << 20, device), *b = allocate(1 << 19, device);
+  void *a = core_allocate(1 << 20, device), *b = core_allocate(1 << 19, device);
   wia_memory_info_t info = core_memory(device);
   CHECK(info.live_size == (1 << 20) + (1 << 19) && info.live_count == 2);
   CHECK(info.total_count == start.total_count + 2);
@@ -189,7 +180,7 @@ static void test_statistics(uint32_t device) {
 static void test_unique_addresses(void) {
   enum { COUNT = 30, SIZE = 5000 };
   void *memory[DEVICES * COUNT];
-  for (uint32_t i = 0; i < DEVICES * COUNT; i++) memory[i] = allocate(SIZE, ALL[i % DEVICES]);
+  for (uint32_t i = 0; i < DEVICES * COUNT; i++) memory[i] = core_allocate(SIZE, ALL[i % DEVICES]);
   for (uint32_t i = 0; i < DEVICES * COUNT; i++) {
     const uint64_t base = (uint64_t)(uintptr_t)memory[i];
     for (uint32_t j = 0; j < i; j++) {
@@ -202,7 +193,7 @@ static void test_unique_addresses(void) {
 
 /* The host can't read what an opaque device has; it faults, as on real hardware. */
 static void test_opaque_faults(void) {
-  volatile char *memory = allocate(100, CORE_OPAQUE);
+  volatile char *memory = core_allocate(100, CORE_OPAQUE);
   for (uint32_t write = 0; write < 2; write++) {
     fflush(NULL);
     const pid_t child = fork();
@@ -234,7 +225,7 @@ static void test_bad_driver(void) {
   CHECK(strcmp(error.driver, "core") == 0);
   CHECK(core.allocations - core.frees == live);
   core.allocate_offset = 0;
-  void *first = allocate(1 << 16, CORE_SPLIT);
+  void *first = core_allocate(1 << 16, CORE_SPLIT);
   core.allocate_offset = (uint64_t)-(1 << 15); /* into the middle of the first */
   CHECK_STATUS(wia_malloc(&memory, 64, core_id(CORE_SPLIT)), WIA_STATUS_INTERNAL);
   CHECK_MESSAGE("overlaps");
@@ -261,7 +252,7 @@ static void test_devices(void) {
 }
 
 static void test_prefetch(void) {
-  void *memory = allocate(100, CORE_OPAQUE);
+  void *memory = core_allocate(100, CORE_OPAQUE);
   void *const addresses[] = {NULL, memory, (void *)UINTPTR_MAX, &memory};
   for (uint32_t i = 0; i < 4; i++) {
     for (int32_t level = WIA_PREFETCH_L1; level <= WIA_PREFETCH_L3; level++) {

@@ -93,15 +93,6 @@ static void test_written(void) {
                 try_error_info, false);
 }
 
-static void register_extension(void) {
-  wia_context_t *other = core_context(CORE_OTHER);
-  wia_device_extension_t extension = WIA_DEVICE_EXTENSION_INIT;
-  extension.extension_id = "test::told";
-  extension.version = "1.0";
-  CHECK_STATUS(wia_register_device_extension(other, &extension), WIA_STATUS_OK);
-  CHECK_STATUS(wia_destroy_context(other), WIA_STATUS_OK);
-}
-
 int main(void) {
   core_start();
   context = core_context(CORE_PLAIN);
@@ -110,7 +101,7 @@ int main(void) {
   CHECK_STATUS(
       wia_create_operation_plan(context, WIA_OP_ADD, operands, 2, operands + 2, 1, NULL, 0, &plan),
       WIA_STATUS_OK);
-  register_extension();
+  core_extend(CORE_OTHER, "test::told", "1.0");
   test_written();
   core_destroy(a);
   CHECK_STATUS(wia_destroy_plan(plan), WIA_STATUS_OK);

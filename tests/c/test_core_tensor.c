@@ -4,16 +4,6 @@
 static wia_context_t *context;
 static uint32_t device;
 
-static void *allocate(uint64_t size) {
-  void *memory = NULL;
-  CHECK_STATUS(wia_malloc(&memory, size, core_id(device)), WIA_STATUS_OK);
-  return memory;
-}
-
-static char *at(void *memory, int64_t offset) {
-  return (char *)(uintptr_t)((uint64_t)(uintptr_t)memory + (uint64_t)offset);
-}
-
 static wia_tensor_info_t info_of(wia_tensor_t tensor) {
   wia_tensor_info_t info = WIA_TENSOR_INFO_INIT;
   CHECK_STATUS(wia_get_tensor_info(tensor, &info), WIA_STATUS_OK);
@@ -159,7 +149,7 @@ static const reach_t reaches[] = {
 };
 
 static void test_reaches(void) {
-  void *memory = allocate(24 * sizeof(float));
+  void *memory = core_allocate(24 * sizeof(float), device);
   wia_tensor_t base = NULL;
   CHECK_STATUS(wia_wrap_tensor(context, memory, (const int64_t[]){24}, NULL, 1, WIA_FLOAT32, &base),
                WIA_STATUS_OK);
@@ -171,12 +161,12 @@ static void test_reaches(void) {
         CHECK_STATUS(wia_view_tensor(base, r->offset, r->shape, r->strides, 2, &view), expected);
     if (view) core_destroy(view);
     if (r->offset < 1000 && r->offset > -1000) {
-      good &= CHECK_STATUS(wia_wrap_tensor(context, at(memory, 4 * r->offset), r->shape, r->strides,
-                                           2, WIA_FLOAT32, &wrap),
+      good &= CHECK_STATUS(wia_wrap_tensor(context, core_at(memory, 4 * r->offset), r->shape,
+                                           r->strides, 2, WIA_FLOAT32, &wrap),
                            expected);
       if (wrap) core_destroy(wrap);
-      const wia_view_t raw = {(uint64_t)(uintptr_t)at(memory, 4 * r->offset), r->shape, r->strides,
-                              WIA_FLOAT32, 2};
+      const wia_view_t raw = {(uint64_t)(uintptr_t)core_at(memory, 4 * r->offset), r->shape,
+                              r->strides, WIA_FLOAT32, 2};
       const wia_view_t inputs[] = {raw, raw};
       if (!r->fits) /* as an input and output alike */
         good &=
@@ -190,13 +180,13 @@ static void test_reaches(void) {
 }
 
 static void test_alignment(void) {
-  void *memory = allocate(64);
+  void *memory = core_allocate(64, device);
   for (wia_dtype_t dtype = 1; dtype < WIA_DTYPE_COUNT; dtype++) {
     uint64_t size = (wia_get_dtype_bits(dtype) + 7) / 8;
     if (dtype == WIA_COMPLEX64 || dtype == WIA_COMPLEX128) size /= 2; /* that of its parts */
     for (int64_t offset = 0; offset < 16; offset++) {
       wia_tensor_t tensor = NULL;
-      CHECK_STATUS(wia_wrap_tensor(context, at(memory, offset), NULL, NULL, 0, dtype, &tensor),
+      CHECK_STATUS(wia_wrap_tensor(context, core_at(memory, offset), NULL, NULL, 0, dtype, &tensor),
                    offset % (int64_t)size ? WIA_STATUS_INVALID_ARGUMENT : WIA_STATUS_OK);
       if (tensor) core_destroy(tensor);
     }
@@ -205,7 +195,7 @@ static void test_alignment(void) {
 }
 
 static void test_borrowed(void) {
-  void *memory = allocate(16);
+  void *memory = core_allocate(16, device);
   wia_tensor_t wrap = NULL, view = NULL, other = core_tensor(context, 4, 0);
   CHECK_STATUS(wia_wrap_tensor(context, memory, (const int64_t[]){4}, NULL, 1, WIA_FLOAT32, &wrap),
                WIA_STATUS_OK);

@@ -355,15 +355,6 @@ static wia_status_t run_extensions(void) {
   return status;
 }
 
-static void register_extension(void) {
-  wia_context_t *here = core_context(CORE_PLAIN);
-  wia_device_extension_t extension = WIA_DEVICE_EXTENSION_INIT;
-  extension.extension_id = "test::nothing";
-  extension.version = "1.4";
-  CHECK_STATUS(wia_register_device_extension(here, &extension), WIA_STATUS_OK);
-  CHECK_STATUS(wia_destroy_context(here), WIA_STATUS_OK);
-}
-
 static const scenario_t scenarios[] = {
     {"graphs", run_graphs, PLAIN | 1 << CORE_QUEUED},
     {"pool", run_pool, ALL},
@@ -382,7 +373,7 @@ int main(void) {
   setenv("WIA_PLAN_CACHE_SIZE", "4", 1);
   core_start();
   register_own();
-  register_extension();
+  core_extend(CORE_PLAIN, "test::nothing", "1.4");
   fail_all(scenarios, sizeof scenarios / sizeof *scenarios);
   CHECK(given == 0);
   unlink(trace);
