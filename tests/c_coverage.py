@@ -59,8 +59,7 @@ def run(*command: str | Path) -> str:
         list(map(str, command)),
         cwd=BUILD if BUILD.is_dir() else ROOT,
         text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,  # gcov has warnings there, amid its reports
+        capture_output=True,  # apart: gcov warns on stderr, amid its reports
         check=False,
     )
     if result.returncode:
