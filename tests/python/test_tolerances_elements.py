@@ -119,6 +119,8 @@ def wrong(name: str, function: Callable[..., Any]) -> list[Any]:
     for sample in entry.samples:
         if sample.values and name not in ("addcdiv", "addcmul"):
             continue
+        if sample.dtypes and "float32" not in sample.dtypes:
+            continue
         inputs, values, (expected,) = call(entry, sample, "float32")
         with np.errstate(all="ignore"):
             result = np.asarray(function(*inputs))
