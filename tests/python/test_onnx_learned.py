@@ -117,6 +117,22 @@ def test_a_map_for_what_is_none_is_told() -> None:
         wia.onnx.load(model, "reference").run({"x": {"a": 1}})
 
 
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+@pytest.mark.parametrize(
+    "threshold", [0.5, -0.5, -1.0, 2.0, np.nan, np.inf, -np.inf, 2.0**63, -(2.0**63), -(2.0**31)]
+)
+def test_integers_above_a_threshold(threshold: float, dtype: type[np.signedinteger[Any]]) -> None:
+    """Guard: binarizer; a threshold that is cut to an integer has other ones above it."""
+    info = np.iinfo(dtype)
+    numbers = [info.min, info.min + 1, -2, -1, 0, 1, 2, 3, info.max]
+    x = np.array(numbers, dtype)[:, None]
+    kind = helper.np_dtype_to_tensor_dtype(x.dtype)
+    model = node_model("Binarizer", {"x": x}, [kind], threshold=float(threshold))
+    (got,) = wia.onnx.load(model, "reference").run({"x": x}).values()
+    assert got.dtype == dtype
+    assert got[:, 0].tolist() == [int(number > threshold) for number in numbers]
+
+
 # -- errors -------------------------------------------------------------------------------------
 
 
@@ -178,7 +194,6 @@ def test_wrong_attributes_are_told(case: Case, text: str) -> None:
 @pytest.mark.parametrize(
     ("op", "attributes", "dtype"),
     [
-        ("Binarizer", {"threshold": float("inf")}, np.int64),
         ("Imputer", {"imputed_value_int64s": [2**60]}, np.int32),
         ("Imputer", {"imputed_value_int64s": [1], "replaced_value_int64": 2**60}, np.int32),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from wia._tensor import Tensor
@@ -134,9 +135,19 @@ def array_feature_extractor(call: Call) -> Result:
 
 def binarizer(call: Call) -> Result:
     """Binarizer: 1 above the threshold."""
+    import numpy as np
+
     x = call.tensor(0)
-    bound = call.literal(call.attribute("threshold", 0.0), x.dtype)
-    return call.cast(call.op("greater", x, bound), x.dtype)
+    bound = call.attribute("threshold", 0.0)
+    if x.dtype.kind not in "iu":
+        above = call.op("greater", x, call.literal(bound, x.dtype))
+    elif bound < np.iinfo(x.dtype).max:  # compared with the first integer above
+        least = np.iinfo(x.dtype).min
+        first = least if bound < least else math.floor(bound) + 1
+        above = call.op("greater_equal", x, call.literal(first, x.dtype))
+    else:  # none is, nor above NaN
+        above = call.op("not_equal", x, x)
+    return call.cast(above, x.dtype)
 
 
 def scaler(call: Call) -> Result:
