@@ -35,11 +35,11 @@ def find_difference(call: Call, results: Sequence[Array]) -> str:
     catalog says, and NaN or infinite where the expected element is.
     """
     operation = call.operation
-    for i, (output, tolerance) in enumerate(
-        zip(operation.outputs[: len(results)], operation.tolerances, strict=False)
-    ):
-        name = f"In the output {output.name} " if i or len(results) > 1 else ""
-        pair = _Pair(name, results[i], call.expected[i], call.allowed[i])
+    count = len(call.expected)  # which may be fewer than the operation has
+    entries = zip(operation.outputs[:count], operation.tolerances[:count], strict=True)
+    arrays = zip(results, call.expected, call.allowed, strict=True)
+    for (output, tolerance), given in zip(entries, arrays, strict=True):
+        pair = _Pair(f"In the output {output.name} " if count > 1 else "", *given)
         if problem := _compare(pair, tolerance):
             return problem
     return ""

@@ -67,7 +67,7 @@ class _Call:
             # One that is a view of an input must not see what another writes there.
             results = tuple(result.copy() for result in results)
         # A call may have fewer outputs than the operation: those behind have no operand.
-        for output, result in zip(outputs, results, strict=False):
+        for output, result in zip(outputs[: len(results)], results, strict=True):
             if output is not None:
                 # numpy sees when the result is a view of an input that is also the output.
                 output[...] = result

@@ -55,7 +55,7 @@ def allowed_error(
     given = {**values, **read_outputs(operation, values, before)}
     return tuple(
         _bound(np, tolerance, inputs, given, output)
-        for tolerance, output in zip(operation.tolerances, expected, strict=False)
+        for tolerance, output in zip(operation.tolerances[: len(expected)], expected, strict=True)
     )
 
 
